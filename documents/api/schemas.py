@@ -1,0 +1,129 @@
+"""Bodies and records of documents."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from documents.models import DocumentStatus
+from soat.core.body import Body
+from soat.core.fields import Choice, Flag, JsonObject, TagMap, Text, WholeNumber
+from soat.core.pages import ProjectPageQuery
+from soat.engine.chunk import ChunkRequest, ChunkStrategy
+from soat.files.api.schemas import FileName, PathText
+from soat.tenancy.api.schemas import PageMeta
+
+MAX_CONTENT_CHARACTERS = 2**31
+MAX_TITLE = 512
+STRATEGIES = [strategy.value for strategy in ChunkStrategy]
+
+
+class Chunking(Body):
+    """The three values that say how a text is cut."""
+
+    chunk_strategy = Choice(STRATEGIES, required=False)
+    chunk_size = WholeNumber(required=False)
+    chunk_overlap = WholeNumber(required=False)
+
+
+def chunk_request(body: dict[str, Any]) -> ChunkRequest:
+    """Take the chunk values out of a validated body."""
+    strategy = body.pop("chunk_strategy", None)
+    return ChunkRequest(
+        strategy=ChunkStrategy(strategy) if strategy else None,
+        size=body.pop("chunk_size", None),
+        overlap=body.pop("chunk_overlap", None),
+    )
+
+
+class DocumentCreate(Chunking):
+    """The body of ``createDocument``."""
+
+    project_id = Text(max_length=64, required=False, allow_null=True)
+    content = Text(max_length=MAX_CONTENT_CHARACTERS)
+    path = PathText(required=False)
+    filename = FileName(required=False)
+    title = Text(max_length=MAX_TITLE, required=False)
+    metadata = JsonObject(required=False)
+    tags = TagMap(required=False)
+
+
+class DocumentIngest(Chunking):
+    """The body of ``ingestDocument``."""
+
+    file_id = Text(max_length=64)
+    project_id = Text(max_length=64, required=False, allow_null=True)
+    path_prefix = PathText(max_length=700, required=False, blank=True)
+    tags = TagMap(required=False)
+
+
+class DocumentReingest(Chunking):
+    """The body of ``reingestDocument``."""
+
+
+class DocumentUpdate(Body):
+    """The body of ``updateDocument``."""
+
+    content = Text(max_length=MAX_CONTENT_CHARACTERS, required=False)
+    title = Text(max_length=MAX_TITLE, required=False)
+    path = PathText(required=False, allow_null=True)
+    metadata = JsonObject(required=False)
+    tags = TagMap(required=False)
+
+
+class DocumentListQuery(ProjectPageQuery):
+    """The query string of ``listDocuments``."""
+
+    path_prefix = PathText(required=False, blank=True)
+
+
+class WaitQuery(Body):
+    """Whether the request waits for the settled result."""
+
+    wait = Flag(required=False)
+
+
+class DocumentRecord(serializers.Serializer[None]):
+    """A document; fields without a value are left out."""
+
+    id = serializers.CharField()
+    file_id = serializers.CharField()
+    project_id = serializers.CharField()
+    path = serializers.CharField(required=False)
+    filename = serializers.CharField()
+    content_type = serializers.CharField()
+    size = serializers.IntegerField()
+    status = serializers.ChoiceField(DocumentStatus.choices)
+    title = serializers.CharField(required=False)
+    metadata = serializers.JSONField(required=False)
+    tags = serializers.DictField(child=serializers.CharField(), required=False)
+    content = serializers.CharField(required=False, allow_null=True)
+    warnings = serializers.ListField(child=serializers.CharField(), required=False)
+    chunk_strategy = serializers.ChoiceField(STRATEGIES)
+    chunk_size = serializers.IntegerField(required=False)
+    chunk_overlap = serializers.IntegerField(required=False)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class IngestedDocumentRecord(DocumentRecord):
+    """A document and the number of its chunks."""
+
+    chunk_count = serializers.IntegerField()
+
+
+class DocumentStatusRecord(serializers.Serializer[None]):
+    """How far the latest ingestion is."""
+
+    id = serializers.CharField()
+    status = serializers.ChoiceField(DocumentStatus.choices)
+    chunk_count = serializers.IntegerField()
+    total_chunks = serializers.IntegerField(allow_null=True)
+    total_pages = serializers.IntegerField(allow_null=True)
+    progress = serializers.IntegerField(allow_null=True)
+    error = serializers.CharField(allow_null=True)
+
+
+class DocumentPageList(PageMeta):
+    """A page of documents."""
+
+    data = DocumentRecord(many=True)

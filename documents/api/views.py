@@ -1,0 +1,166 @@
+"""REST of documents."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from documents import services
+from documents.api import schemas
+from documents.models import Document
+from documents.querysets import listed_documents, readable_document
+from documents.representations import (
+    represent_document,
+    represent_document_status,
+    represent_document_with_content,
+    represent_ingested_document,
+)
+from documents.services import NewDocument
+from soat.core.body import free_object
+from soat.core.errors import NotFound, ValidationFailed
+from soat.core.fields import TagMap
+from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation, query_parameter
+from soat.core.pages import paged
+from soat.files.querysets import readable_file
+from soat.tenancy.viewsets import ResourceViewSet
+
+PATH_PREFIX_QUERY = query_parameter("path_prefix", str, "Only documents in this folder.")
+WAIT_QUERY = query_parameter("wait", bool, "Answer with the settled result instead of 202.")
+
+
+class DocumentViewSet(ResourceViewSet):
+    """Documents."""
+
+    @operation(
+        "listDocuments",
+        tag="documents",
+        query=(PROJECT_QUERY, PATH_PREFIX_QUERY, *PAGE_QUERY),
+        responses={200: schemas.DocumentPageList},
+    )
+    def list(self, request: Request) -> Response:
+        """List documents, newest first, without their content."""
+        scope = self.listed_projects("documents:ListDocuments")
+        query = self.query(schemas.DocumentListQuery)
+        return Response(paged(listed_documents(scope, query.get("path_prefix")), query, represent_document))
+
+    @operation(
+        "createDocument", tag="documents", request=schemas.DocumentCreate, responses={201: schemas.DocumentRecord}
+    )
+    def create(self, request: Request) -> Response:
+        """Make a plain-text document; it is searchable when this answers."""
+        project, body = self.target_project_and_body("documents:CreateDocument", schemas.DocumentCreate)
+        new = NewDocument(
+            content=body["content"],
+            path=body.get("path"),
+            filename=body.get("filename"),
+            title=body.get("title"),
+            metadata=body.get("metadata"),
+            tags=body.get("tags"),
+            chunking=schemas.chunk_request(body),
+        )
+        return Response(represent_document(services.create_document(project=project, new=new)), status=201)
+
+    @operation(
+        "ingestDocument",
+        tag="documents",
+        request=schemas.DocumentIngest,
+        query=(WAIT_QUERY,),
+        responses={201: schemas.IngestedDocumentRecord, 202: schemas.IngestedDocumentRecord},
+    )
+    def ingest(self, request: Request) -> Response:
+        """Turn a stored file into a searchable document, in a worker."""
+        project, body = self.target_project_and_body("documents:IngestDocument", schemas.DocumentIngest)
+        wait = self._wait()
+        try:
+            file = readable_file(self.caller, "files:GetFile", body["file_id"])
+        except NotFound:
+            file = None
+        if file is None or file.project_id != project.pk:
+            raise ValidationFailed("file_id names no file of this project.", code="FILE_NOT_FOUND")
+        services.refuse_large_wait(file, wait=wait)
+        document = services.ingest_document(
+            project=project,
+            file=file,
+            path_prefix=body.get("path_prefix"),
+            tags=body.get("tags"),
+            chunking=schemas.chunk_request(body),
+        )
+        return _accepted_or_settled(document, wait=wait)
+
+    @operation("getDocument", tag="documents", responses={200: schemas.DocumentRecord})
+    def retrieve(self, request: Request, document_id: str) -> Response:
+        """Return a document with its text."""
+        document = self._document("documents:GetDocument", document_id)
+        return Response(represent_document_with_content(services.current_state(document)))
+
+    @operation("deleteDocument", tag="documents", responses={204: None})
+    def destroy(self, request: Request, document_id: str) -> Response:
+        """Delete a document; its chunks are gone from search in the same moment."""
+        services.delete_document(document=self._document("documents:DeleteDocument", document_id))
+        return Response(status=204)
+
+    @operation(
+        "updateDocument", tag="documents", request=schemas.DocumentUpdate, responses={200: schemas.DocumentRecord}
+    )
+    def partial_update(self, request: Request, document_id: str) -> Response:
+        """Change fields; a new content is cut and embedded again."""
+        body = self.body(schemas.DocumentUpdate)
+        document = self._document("documents:UpdateDocument", document_id)
+        return Response(represent_document(services.update_document(document=document, changes=body)))
+
+    @operation("getDocumentStatus", tag="documents", responses={200: schemas.DocumentStatusRecord})
+    def status(self, request: Request, document_id: str) -> Response:
+        """Return how far the ingestion is."""
+        document = self._document("documents:GetDocument", document_id)
+        return Response(represent_document_status(services.current_state(document)))
+
+    @operation(
+        "reingestDocument",
+        tag="documents",
+        request=schemas.DocumentReingest,
+        query=(WAIT_QUERY,),
+        responses={201: schemas.IngestedDocumentRecord, 202: schemas.IngestedDocumentRecord},
+    )
+    def reingest(self, request: Request, document_id: str) -> Response:
+        """Read the stored file again; the old chunks are searchable until the new ones are ready."""
+        body = self.body(schemas.DocumentReingest)
+        wait = self._wait()
+        document = self._document("documents:IngestDocument", document_id)
+        services.refuse_large_wait(document.file, wait=wait)
+        document = services.reingest_document(document=document, chunking=schemas.chunk_request(body))
+        return _accepted_or_settled(document, wait=wait)
+
+    @operation("getDocumentTags", tag="documents", responses={200: OpenApiTypes.OBJECT})
+    def tags(self, request: Request, document_id: str) -> Response:
+        """Return the tags."""
+        return Response(self._document("documents:GetDocument", document_id).tags or {})
+
+    @operation(
+        "replaceDocumentTags", tag="documents", request=OpenApiTypes.OBJECT, responses={200: OpenApiTypes.OBJECT}
+    )
+    def replace_tags(self, request: Request, document_id: str) -> Response:
+        """Replace the tags."""
+        return self._set_tags(document_id, merge=False)
+
+    @operation("mergeDocumentTags", tag="documents", request=OpenApiTypes.OBJECT, responses={200: OpenApiTypes.OBJECT})
+    def merge_tags(self, request: Request, document_id: str) -> Response:
+        """Add tags and change those that are named."""
+        return self._set_tags(document_id, merge=True)
+
+    def _set_tags(self, document_id: str, *, merge: bool) -> Response:
+        tags = free_object(TagMap(), self.request.data, "tags")
+        document = self._document("documents:UpdateDocument", document_id)
+        return Response(services.set_document_tags(document=document, tags=tags, merge=merge))
+
+    def _document(self, action: str, document_id: str) -> Document:
+        return readable_document(self.caller, action, document_id)
+
+    def _wait(self) -> bool:
+        return bool(self.query(schemas.WaitQuery).get("wait", False))
+
+
+def _accepted_or_settled(document: Document, *, wait: bool) -> Response:
+    settled = wait and services.await_settled(document)
+    record: dict[str, Any] = represent_ingested_document(services.reread(document))
+    return Response(record, status=201 if settled else 202)

@@ -1,0 +1,361 @@
+"""Accepting work on documents: validate, record, enqueue on commit."""
+
+import io
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from documents.attempts import chunk_config, open_attempt
+from documents.extractors.registry import Reader, reader_for
+from documents.models import OPEN_STATES, AttemptState, Document, DocumentStatus, IngestionAttempt
+from documents.pipeline import page_rows, store_chunks, warnings_of
+from documents.recovery import recover_on_read
+from documents.tasks import clear, ingest
+from embeddings.services import embed_documents
+from soat.core.broker import publish_on_commit
+from soat.core.db import short_transaction, violated_constraint
+from soat.core.errors import Conflict, NotFound, SoatError, TooLarge, ValidationFailed
+from soat.engine.chunk import (
+    ChunkConfig,
+    ChunkConfigRefused,
+    ChunkRequest,
+    ChunkStrategy,
+    Page,
+    iter_chunks,
+    resolve_config,
+)
+from soat.engine.match import join_path, split_path
+from soat.files.models import File
+from soat.files.services import NewFile, insert_file_row, path_taken, refuse_taken_path
+from soat.files.storage import discard_bytes, save_bytes
+from soat.tenancy.models import Project
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_FILENAME = "document.txt"
+PLAIN_TEXT = "text/plain"
+FIRST_POLL_SECONDS = 0.02
+SLOWEST_POLL_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A plain-text document to be made."""
+
+    content: str
+    path: str | None
+    filename: str | None
+    title: str | None
+    metadata: dict[str, Any] | None
+    tags: dict[str, str] | None
+    chunking: ChunkRequest
+
+
+def create_document(*, project: Project, new: NewDocument) -> Document:
+    """Make a plain-text document, ready when this returns, also when no vectors can be had.
+
+    Raises ``Conflict`` for a path that is taken and ``ValidationFailed`` for values that make no chunks.
+    """
+    config = _resolved(new.chunking, default=ChunkStrategy.WHOLE)
+    filename = new.filename or DEFAULT_FILENAME
+    path = new.path or (join_path("/", new.filename) if new.filename else None)
+    _refuse_taken_path(project, path)
+    refuse_taken_path(project=project, path=path)
+    chunks, embedded = _cut_and_embed(new.content, config)
+    raw = new.content.encode()
+    key = _stored_text(project, raw)
+    new_file = NewFile(
+        prefix=split_path(path)[0] if path else "/", filename=filename, path=path, content_type=PLAIN_TEXT
+    )
+    try:
+        with transaction.atomic():
+            file = insert_file_row(project=project, new=new_file, size=len(raw), storage_key=key)
+            document = _insert_document(
+                project=project,
+                file=file,
+                owns_file=True,
+                path=path,
+                title=new.title,
+                metadata=new.metadata,
+                tags=new.tags,
+                config=config,
+            )
+            _settle_text(document, new.content, chunks, embedded)
+    except BaseException:
+        discard_bytes(key)
+        raise
+    return document
+
+
+def ingest_document(
+    *, project: Project, file: File, path_prefix: str | None, tags: dict[str, str] | None, chunking: ChunkRequest
+) -> Document:
+    """Record a document for a file and queue its ingestion.
+
+    Raises ``ValidationFailed`` (``UNSUPPORTED_FILE_TYPE``) and ``Conflict`` (``FILE_ALREADY_INGESTED``,
+    ``NAME_CONFLICT``).
+    """
+    config = _resolved(chunking, default=ChunkStrategy.PAGE)
+    if reader_for(file.content_type) is None:
+        raise ValidationFailed(
+            f"There is no reader for files of type {file.content_type}.", code="UNSUPPORTED_FILE_TYPE"
+        )
+    path = join_path(path_prefix, file.filename) if path_prefix else file.path
+    _refuse_ingested(file)
+    _refuse_taken_path(project, path)
+    with transaction.atomic():
+        document = _insert_document(
+            project=project,
+            file=file,
+            owns_file=False,
+            path=path,
+            title=file.filename,
+            metadata=None,
+            tags=tags,
+            config=config,
+        )
+        attempt = open_attempt(document)
+        publish_on_commit(ingest, attempt.pk)
+    return document
+
+
+def reingest_document(*, document: Document, chunking: ChunkRequest) -> Document:
+    """Queue a new run from the stored file. What is searchable now stays so until the new chunks are ready."""
+    default = ChunkStrategy.WHOLE if document.owns_file else ChunkStrategy.PAGE
+    config = _resolved(chunking, default=default)
+    with short_transaction():
+        locked = _locked(document)
+        _apply_config(locked, config)
+        locked.save(update_fields=["chunk_strategy", "chunk_size", "chunk_overlap"])
+        attempt = open_attempt(locked)
+        publish_on_commit(ingest, attempt.pk)
+    return reread(document)
+
+
+def update_document(*, document: Document, changes: Mapping[str, Any]) -> Document:
+    """Change fields; a new ``content`` is cut with the document's own values and settled at once.
+
+    Raises ``ValidationFailed`` for new content where the file is no text, and ``Conflict`` for a path
+    that is taken.
+    """
+    fields = dict(changes)
+    content = fields.pop("content", None)
+    if content is None:
+        with short_transaction():
+            _apply_changes(_locked(document), fields)
+        return reread(document)
+    if reader_for(document.file.content_type) is not Reader.TEXT:
+        message = f"can be changed for text only; this document is made of a file of type {document.file.content_type}."
+        raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}})
+    chunks, embedded = _cut_and_embed(content, _own_config(document))
+    raw = content.encode()
+    key = _stored_text(document.project, raw)
+    try:
+        with short_transaction():
+            locked = _locked(document)
+            _apply_changes(locked, fields)
+            old_key = _replace_bytes(locked.file_id, key=key, size=len(raw), content_type=document.file.content_type)
+            _settle_text(locked, content, chunks, embedded)
+            transaction.on_commit(lambda: discard_bytes(old_key))
+            publish_on_commit(clear)
+    except BaseException:
+        discard_bytes(key)
+        raise
+    return reread(document)
+
+
+def set_document_tags(*, document: Document, tags: dict[str, str], merge: bool) -> dict[str, str]:
+    """Replace the tags, or merge into them; return what they are now."""
+    with short_transaction():
+        locked = _locked(document)
+        result = {**(locked.tags or {}), **tags} if merge else tags
+        _apply_changes(locked, {"tags": result})
+    return result
+
+
+def delete_document(*, document: Document) -> None:
+    """Delete a document with its chunks in one transaction, and the file that it made itself."""
+    with short_transaction():
+        locked = _locked(document)
+        file = locked.file
+        locked.delete()
+        if locked.owns_file:
+            file.delete()
+            transaction.on_commit(lambda: discard_bytes(file.storage_key))
+
+
+def refuse_large_wait(file: File, *, wait: bool) -> None:
+    """Raise ``TooLarge`` when somebody wants to wait for a file that is too large for that."""
+    if wait and file.size > settings.SYNC_INGESTION_MAX_BYTES:
+        raise TooLarge(
+            f"A file over {settings.SYNC_INGESTION_MAX_BYTES} bytes is ingested in the background: leave wait out.",
+            code="FILE_TOO_LARGE_FOR_SYNC",
+        )
+
+
+def await_settled(document: Document) -> bool:
+    """Wait for the current run to end, for at most ``SYNC_WAIT_TIMEOUT_MS``; tell whether it did.
+
+    The connection goes back to the pool between two looks. Must be called outside of a transaction.
+    """
+    deadline = time.monotonic() + settings.SYNC_WAIT_TIMEOUT_MS / 1_000
+    pause = FIRST_POLL_SECONDS
+    while True:
+        states = IngestionAttempt.objects.filter(document_id=document.pk, state__in=OPEN_STATES)
+        if not states.exists():
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        if not connection.in_atomic_block:
+            connection.close()
+        time.sleep(pause)
+        pause = min(pause * 1.5, SLOWEST_POLL_SECONDS)
+
+
+def current_state(document: Document) -> Document:
+    """Return the document after ending or renewing a run of it that stalls."""
+    renewed = recover_on_read(document)
+    if renewed is not None:
+        publish_on_commit(ingest, renewed)
+    return reread(document)
+
+
+def reread(document: Document) -> Document:
+    """Return the document as it is now, with what its representation needs. Raises ``NotFound``."""
+    rows = Document.objects.select_related("project", "file", "current_attempt", "settled_attempt")
+    fresh = rows.filter(pk=document.pk).first()
+    if fresh is None:
+        raise _gone()
+    return fresh
+
+
+def _gone() -> SoatError:
+    return NotFound("There is no such document.")
+
+
+def _locked(document: Document) -> Document:
+    rows = Document.objects.select_for_update(no_key=True, of=("self",)).select_related("file", "project")
+    locked = rows.filter(pk=document.pk).first()
+    if locked is None:
+        raise _gone()
+    return locked
+
+
+def _resolved(chunking: ChunkRequest, *, default: ChunkStrategy) -> ChunkConfig:
+    try:
+        return resolve_config(chunking, None, default)
+    except ChunkConfigRefused as error:
+        raise ValidationFailed(str(error), meta={"fields": {error.field.value: str(error)}}) from None
+
+
+def _own_config(document: Document) -> ChunkConfig:
+    return ChunkConfig(ChunkStrategy(document.chunk_strategy), document.chunk_size, document.chunk_overlap)
+
+
+def _apply_config(document: Document, config: ChunkConfig) -> None:
+    document.chunk_strategy = config.strategy
+    document.chunk_size = config.size
+    document.chunk_overlap = config.overlap
+
+
+def _cut_and_embed(content: str, config: ChunkConfig) -> tuple[list[Any], Any]:
+    chunks = list(iter_chunks([Page(1, content)], config))
+    return chunks, embed_documents([chunk.text for chunk in chunks], urgent=True)
+
+
+def _stored_text(project: Project, raw: bytes) -> str:
+    key = f"{project.public_id}/{secrets.token_hex(16)}"
+    save_bytes(key, io.BytesIO(raw))
+    return key
+
+
+def _insert_document(*, project: Project, file: File, config: ChunkConfig, **fields: Any) -> Document:
+    document = Document(project=project, file=file, **fields)
+    _apply_config(document, config)
+    try:
+        with transaction.atomic():
+            document.save(force_insert=True)
+    except IntegrityError as error:
+        constraint = violated_constraint(error)
+        if constraint == "document_path_unique":
+            raise path_taken(document.path) from None
+        _refuse_ingested(file)
+        raise ValidationFailed("file_id names no file that you may use.", code="FILE_NOT_FOUND") from error
+    return document
+
+
+def _settle_text(document: Document, content: str, chunks: list[Any], embedded: Any) -> None:
+    """Make ``content`` the settled text of a document whose row the caller holds."""
+    attempt = open_attempt(document)
+    now = timezone.now()
+    IngestionAttempt.objects.filter(pk=document.settled_attempt_id).update(state=AttemptState.SUPERSEDED)
+    attempt.state = AttemptState.READY
+    attempt.claimed_at = attempt.progress_at = attempt.finished_at = now
+    attempt.total_pages, attempt.total_chunks, attempt.chunk_count = 1, len(chunks), len(chunks)
+    attempt.warnings = warnings_of(chunks)
+    attempt.save()
+    rows = page_rows(attempt, [Page(1, content)], index=0, start=0)
+    type(rows[0]).objects.bulk_create(rows)
+    store_chunks(attempt, chunks, embedded)
+    document.settled_attempt = attempt
+    document.status = DocumentStatus.READY
+    document.updated_at = now
+    document.save(update_fields=["settled_attempt", "status", "updated_at"])
+
+
+def _apply_changes(document: Document, changes: Mapping[str, Any]) -> None:
+    changed = {name: value for name, value in changes.items() if getattr(document, name) != value}
+    if not changed:
+        return
+    for name, value in changed.items():
+        setattr(document, name, value)
+    document.updated_at = timezone.now()
+    try:
+        with transaction.atomic():
+            document.save(update_fields=[*changed, "updated_at"])
+            if "path" in changed and document.owns_file:
+                _move_own_file(document)
+    except IntegrityError as error:
+        if violated_constraint(error) in {"document_path_unique", "file_path_unique"}:
+            raise path_taken(document.path) from None
+        raise
+
+
+def _move_own_file(document: Document) -> None:
+    prefix = split_path(document.path)[0] if document.path else "/"
+    File.objects.filter(pk=document.file_id).update(
+        path=document.path, prefix=prefix, updated_at=document.updated_at
+    )
+
+
+def _replace_bytes(file_id: int, *, key: str, size: int, content_type: str) -> str:
+    """Point the file's row at new bytes in UTF-8; return the key of the old ones."""
+    file = File.objects.select_for_update(no_key=True).get(pk=file_id)
+    old_key = file.storage_key
+    file.storage_key, file.size = key, size
+    file.content_type = content_type.partition(";")[0].strip()
+    file.updated_at = timezone.now()
+    file.save(update_fields=["storage_key", "size", "content_type", "updated_at"])
+    return old_key
+
+
+def _refuse_ingested(file: File) -> None:
+    existing = Document.objects.filter(file=file).first()
+    if existing is not None:
+        raise Conflict(
+            "The file has been ingested already: re-ingest its document.",
+            code="FILE_ALREADY_INGESTED",
+            meta={"file_id": file.public_id, "document_id": existing.public_id},
+        )
+
+
+def _refuse_taken_path(project: Project, path: str | None) -> None:
+    if path is not None and Document.objects.filter(project=project, path=path).exists():
+        raise path_taken(path)

@@ -1,0 +1,26 @@
+"""Celery tasks of the documents app: ids in, one function called."""
+
+from celery import shared_task
+
+from documents import pipeline, recovery
+
+
+@shared_task(name="documents.tasks.ingest")
+def ingest(attempt_id: int) -> None:
+    """Run one attempt."""
+    pipeline.ingest(attempt_id)
+    clear.delay()
+
+
+@shared_task(name="documents.tasks.sweep")
+def sweep() -> None:
+    """Find what stalls or was lost, and set it going again or end it."""
+    for attempt_id in recovery.sweep():
+        ingest.delay(attempt_id)
+    clear.delay()
+
+
+@shared_task(name="documents.tasks.clear")
+def clear() -> None:
+    """Delete pages and chunks that no longer count."""
+    recovery.clear_retired()

@@ -1,0 +1,49 @@
+"""The HNSW index of each vector table in each space, built outside of migrations.
+
+No migration depends on the environment: the number of dimensions is a setting, so the index is
+made by ``manage.py prepare_space``, concurrently with reads and writes.
+"""
+
+from django.apps import apps
+from django.db import connection
+
+from embeddings.models import EmbeddingSpace, StoredVector
+
+
+def vector_tables() -> list[type[StoredVector]]:
+    """Return the models that hold vectors, in a fixed order."""
+    models = [model for model in apps.get_models() if issubclass(model, StoredVector)]
+    return sorted(models, key=lambda model: model._meta.db_table)  # noqa: SLF001  (Django's own public name)
+
+
+def index_name(model: type[StoredVector], space: EmbeddingSpace) -> str:
+    """Return the name of the index of ``model`` in ``space``."""
+    return f"{model._meta.db_table}_hnsw_{space.pk}"  # noqa: SLF001
+
+
+def missing_indexes(space: EmbeddingSpace) -> list[type[StoredVector]]:
+    """Return the vector tables whose index in ``space`` is not there or was left half built."""
+    names = {index_name(model, space): model for model in vector_tables()}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+            " WHERE i.indisvalid AND c.relname = ANY(%s)",
+            [list(names)],
+        )
+        built = {name for (name,) in cursor.fetchall()}
+    return [model for name, model in names.items() if name not in built]
+
+
+def build_index(model: type[StoredVector], space: EmbeddingSpace) -> None:
+    """Build the index concurrently; what an interrupted build left behind is dropped first.
+
+    Must run outside of a transaction. ``m`` and ``ef_construction`` are pgvector's defaults.
+    """
+    name = connection.ops.quote_name(index_name(model, space))
+    table = connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+        cursor.execute(
+            f"CREATE INDEX CONCURRENTLY {name} ON {table}"
+            f" USING hnsw ((embedding::halfvec({space.dimensions:d})) halfvec_cosine_ops) WHERE space_id = {space.pk:d}"
+        )

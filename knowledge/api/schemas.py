@@ -1,0 +1,70 @@
+"""Body and results of the search."""
+
+from drf_spectacular.utils import PolymorphicProxySerializer
+from rest_framework import serializers
+
+from soat.core.body import Body
+from soat.core.fields import Number, Text, TextList, WholeNumber
+
+MAX_QUERY_CHARACTERS = 100_000
+
+
+class KnowledgeSearch(Body):
+    """The body of ``searchKnowledge``."""
+
+    project_id = Text(max_length=64, required=False, allow_null=True)
+    query = Text(max_length=MAX_QUERY_CHARACTERS, required=False, blank=True, allow_null=True)
+    min_score = Number(min_value=0, max_value=1, required=False, allow_null=True)
+    limit = WholeNumber(min_value=1, required=False, allow_null=True)
+    memory_ids = TextList(required=False, scalar=True, allow_null=True)
+    memory_tags = TextList(required=False, scalar=True, allow_null=True)
+    document_paths = TextList(item_length=1_024, required=False, scalar=True, allow_null=True)
+    document_ids = TextList(required=False, scalar=True, allow_null=True)
+
+
+class DocumentKnowledgeResult(serializers.Serializer[None]):
+    """A chunk of a document."""
+
+    source_type = serializers.ChoiceField(["document"])
+    document_id = serializers.CharField()
+    chunk_id = serializers.CharField()
+    page = serializers.IntegerField(required=False)
+    file_id = serializers.CharField()
+    project_id = serializers.CharField()
+    path = serializers.CharField(required=False)
+    filename = serializers.CharField()
+    size = serializers.IntegerField()
+    title = serializers.CharField(required=False)
+    metadata = serializers.JSONField(required=False)
+    tags = serializers.DictField(child=serializers.CharField(), required=False)
+    content = serializers.CharField()
+    score = serializers.FloatField(required=False)
+    similarity_score = serializers.FloatField(required=False)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class MemoryKnowledgeResult(serializers.Serializer[None]):
+    """An entry of a memory."""
+
+    source_type = serializers.ChoiceField(["memory"])
+    entry_id = serializers.CharField()
+    memory_id = serializers.CharField()
+    memory_name = serializers.CharField()
+    content = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    score = serializers.FloatField(required=False)
+    similarity_score = serializers.FloatField(required=False)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class KnowledgeResults(serializers.Serializer[None]):
+    """The results, best first."""
+
+    results = PolymorphicProxySerializer(
+        component_name="KnowledgeResult",
+        serializers=[DocumentKnowledgeResult, MemoryKnowledgeResult],
+        resource_type_field_name=None,
+        many=True,
+    )

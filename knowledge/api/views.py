@@ -1,0 +1,36 @@
+"""REST of the search."""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from knowledge.api.schemas import KnowledgeResults, KnowledgeSearch
+from knowledge.results import represent_result
+from knowledge.search import Search, search_knowledge
+from soat.core.openapi import operation
+from soat.engine.rank import effective_limit
+from soat.tenancy.viewsets import ResourceViewSet
+
+
+class KnowledgeViewSet(ResourceViewSet):
+    """The search."""
+
+    @operation("searchKnowledge", tag="knowledge", request=KnowledgeSearch, responses={200: KnowledgeResults})
+    def search(self, request: Request) -> Response:
+        """Search documents and memories together."""
+        scope = self.searched_projects("knowledge:SearchKnowledge")
+        results = search_knowledge(scope=scope, search=_search(self.body(KnowledgeSearch)))
+        return Response({"results": [represent_result(result) for result in results]})
+
+
+def _search(body: dict[str, Any]) -> Search:
+    filters = {
+        name: tuple(body.get(name) or ()) for name in ("memory_ids", "memory_tags", "document_paths", "document_ids")
+    }
+    return Search(
+        query=body.get("query") or "",
+        limit=effective_limit(body.get("limit")),
+        min_score=body.get("min_score"),
+        **filters,
+    )

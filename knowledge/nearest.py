@@ -1,0 +1,106 @@
+"""Nearest rows of one source, as SQL: an exact scan of a small scope, the HNSW index above.
+
+Both forms end alike: the best window of each row by exact cosine in full precision, in a total
+order. No vector is selected.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from embeddings.services import QueryVector
+from embeddings.sql import vector_literal
+
+# An exact scan of this many 384-dimensional vectors takes a few milliseconds, and misses nothing.
+EXACT_SCAN_ROWS = 10_000
+# A row of a long text has several windows: the index is asked for more of them than rows are wanted.
+WINDOWS_PER_ROW = 2
+MAX_EF_SEARCH = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The tables of one source.
+
+    ``vectors`` (alias ``v``) has the column ``row_key``; ``joins`` adds the rows that the filters
+    and ``columns`` speak of; ``public_id`` is what ties are broken by.
+    """
+
+    vectors: str
+    row_key: str
+    joins: str
+    public_id: str
+    columns: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Conditions on a source, joined by AND, with their parameters; ``narrow`` are those on ``v`` alone."""
+
+    narrow: str
+    where: str
+    parameters: Mapping[str, Any]
+
+
+def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> list[tuple[Any, ...]]:
+    """Return ``(distance, *columns)`` of the ``limit`` nearest rows, nearest first."""
+    parameters = {
+        **wanted.parameters,
+        "space": query.space.pk,
+        "query": vector_literal(query.vector),
+        "limit": limit,
+        "fetch": limit * WINDOWS_PER_ROW,
+    }
+    if limit * WINDOWS_PER_ROW > MAX_EF_SEARCH or _is_small(source, wanted, parameters):
+        return _run(_exact(source, wanted), parameters)
+    rows = _run(_indexed(source, wanted, query), parameters)
+    # The index gave too few rows: its scan ended early, or several windows were of one row.
+    return rows if len(rows) == limit else _run(_exact(source, wanted), parameters)
+
+
+def _is_small(source: Source, wanted: Filter, parameters: Mapping[str, Any]) -> bool:
+    sql = (
+        f"SELECT count(*) FROM (SELECT 1 FROM {source.vectors} v"  # noqa: S608
+        f" WHERE v.space_id = %(space)s AND {wanted.narrow} LIMIT {EXACT_SCAN_ROWS + 1}) AS counted"
+    )
+    return bool(_run(sql, parameters)[0][0] <= EXACT_SCAN_ROWS)
+
+
+def _exact(source: Source, wanted: Filter) -> str:
+    return f"""
+        WITH scored AS (
+            SELECT v.{source.row_key} AS row_id, min(v.embedding <=> %(query)s::vector) AS distance
+            FROM {source.vectors} v {source.joins}
+            WHERE v.space_id = %(space)s AND {wanted.narrow} AND {wanted.where}
+            GROUP BY v.{source.row_key}, {source.public_id}
+            ORDER BY distance, {source.public_id} LIMIT %(limit)s
+        ) {_selected(source)}"""  # noqa: S608
+
+
+def _indexed(source: Source, wanted: Filter, query: QueryVector) -> str:
+    size = query.space.dimensions
+    return f"""
+        WITH found AS MATERIALIZED (
+            SELECT v.{source.row_key} AS row_id
+            FROM {source.vectors} v {source.joins}
+            WHERE v.space_id = {query.space.pk:d} AND {wanted.narrow} AND {wanted.where}
+            ORDER BY v.embedding::halfvec({size:d}) <=> %(query)s::halfvec({size:d}) LIMIT %(fetch)s
+        ), scored AS (
+            SELECT v.{source.row_key} AS row_id, min(v.embedding <=> %(query)s::vector) AS distance
+            FROM {source.vectors} v {source.joins}
+            WHERE v.space_id = %(space)s AND v.{source.row_key} IN (SELECT row_id FROM found)
+            GROUP BY v.{source.row_key}, {source.public_id}
+            ORDER BY distance, {source.public_id} LIMIT %(limit)s
+        ) {_selected(source)}"""  # noqa: S608
+
+
+def _selected(source: Source) -> str:
+    return f"SELECT s.distance, {source.columns} ORDER BY s.distance, {source.public_id}"  # noqa: S608
+
+
+def _run(sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())

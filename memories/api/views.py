@@ -1,0 +1,139 @@
+"""REST of memories and entries."""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories import services
+from memories.api import schemas
+from memories.models import Memory, SourceType
+from memories.querysets import listed_entries, listed_memories, readable_entry, readable_memory
+from memories.representations import represent_entry, represent_memory
+from memories.services import IncomingFact, WriteAction, WriteResult
+from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation, query_parameter
+from soat.core.pages import paged
+from soat.engine.vectors import clamp_score
+from soat.tenancy.access import require_any_project
+from soat.tenancy.viewsets import ResourceViewSet
+
+TAGS_QUERY = query_parameter("tags", str, "Only memories with a tag that matches this glob; can be repeated.")
+MEMORY_QUERY = query_parameter("memory_id", str, "The memory.", required=True)
+INVALIDATED_QUERY = query_parameter("include_invalidated", bool, "Superseded entries too.")
+
+
+class MemoryViewSet(ResourceViewSet):
+    """Memories."""
+
+    @operation(
+        "listMemories",
+        tag="memories",
+        query=(PROJECT_QUERY, TAGS_QUERY, *PAGE_QUERY),
+        responses={200: schemas.MemoryPage},
+    )
+    def list(self, request: Request) -> Response:
+        """List memories, newest first."""
+        scope = self.listed_projects("memories:ListMemories")
+        query = self.query(schemas.MemoryListQuery)
+        return Response(paged(listed_memories(scope, query.get("tags", [])), query, represent_memory))
+
+    @operation("createMemory", tag="memories", request=schemas.MemoryCreate, responses={201: schemas.MemoryRecord})
+    def create(self, request: Request) -> Response:
+        """Create an empty memory."""
+        project, body = self.target_project_and_body("memories:CreateMemory", schemas.MemoryCreate)
+        memory = services.create_memory(
+            project=project, name=body["name"], description=body.get("description"), tags=body.get("tags") or []
+        )
+        return Response(represent_memory(memory), status=201)
+
+    @operation("getMemory", tag="memories", responses={200: schemas.MemoryRecord})
+    def retrieve(self, request: Request, memory_id: str) -> Response:
+        """Return a memory."""
+        return Response(represent_memory(self._memory("memories:GetMemory", memory_id)))
+
+    @operation("updateMemory", tag="memories", request=schemas.MemoryUpdate, responses={200: schemas.MemoryRecord})
+    def update(self, request: Request, memory_id: str) -> Response:
+        """Change a memory's name, description or tags."""
+        body = self.body(schemas.MemoryUpdate)
+        memory = self._memory("memories:UpdateMemory", memory_id)
+        return Response(represent_memory(services.update_memory(memory=memory, changes=body)))
+
+    @operation("deleteMemory", tag="memories", responses={204: None})
+    def destroy(self, request: Request, memory_id: str) -> Response:
+        """Delete a memory with its entries."""
+        services.delete_memory(memory=self._memory("memories:DeleteMemory", memory_id))
+        return Response(status=204)
+
+    def _memory(self, action: str, memory_id: str) -> Memory:
+        return readable_memory(self.caller, action, memory_id)
+
+
+class MemoryEntryViewSet(ResourceViewSet):
+    """Memory entries."""
+
+    @operation(
+        "listMemoryEntries",
+        tag="memoryEntries",
+        query=(MEMORY_QUERY, INVALIDATED_QUERY, *PAGE_QUERY),
+        responses={200: schemas.MemoryEntryPage},
+    )
+    def list(self, request: Request) -> Response:
+        """List the entries of a memory, oldest first."""
+        query = self.query(schemas.EntryListQuery)
+        memory = readable_memory(self.caller, "memories:ListMemoryEntries", query["memory_id"])
+        rows = listed_entries(memory, include_invalidated=query.get("include_invalidated", False))
+        return Response(paged(rows, query, represent_entry))
+
+    @operation(
+        "createMemoryEntry",
+        tag="memoryEntries",
+        request=schemas.EntryCreate,
+        responses={200: schemas.MemoryEntryWriteResult, 201: schemas.MemoryEntryWriteResult},
+    )
+    def create(self, request: Request) -> Response:
+        """Write a fact; the answer says whether it was created or skipped, and why."""
+        require_any_project(self.caller, "memories:CreateMemoryEntry")
+        body = self.body(schemas.EntryCreate)
+        memory = readable_memory(self.caller, "memories:CreateMemoryEntry", body["memory_id"])
+        fact = IncomingFact(
+            content=body["content"],
+            source_type=body.get("source_type", SourceType.MANUAL),
+            tags=tuple(body.get("tags", ())),
+            metadata=body.get("metadata"),
+            duplicate_threshold=body.get("duplicate_threshold"),
+            force=body.get("force", False),
+        )
+        result = services.write_entry(memory=memory, fact=fact)
+        return Response(_represent_result(result), status=201 if result.action is WriteAction.CREATED else 200)
+
+    @operation("getMemoryEntry", tag="memoryEntries", responses={200: schemas.MemoryEntryRecord})
+    def retrieve(self, request: Request, entry_id: str) -> Response:
+        """Return an entry, also an invalidated one."""
+        return Response(represent_entry(readable_entry(self.caller, "memories:GetMemoryEntry", entry_id)))
+
+    @operation(
+        "updateMemoryEntry",
+        tag="memoryEntries",
+        request=schemas.EntryUpdate,
+        responses={200: schemas.MemoryEntryRecord},
+    )
+    def update(self, request: Request, entry_id: str) -> Response:
+        """Change an entry's content, tags or metadata."""
+        body = self.body(schemas.EntryUpdate)
+        entry = readable_entry(self.caller, "memories:UpdateMemoryEntry", entry_id)
+        return Response(represent_entry(services.update_entry(entry=entry, changes=body)))
+
+    @operation("deleteMemoryEntry", tag="memoryEntries", responses={204: None})
+    def destroy(self, request: Request, entry_id: str) -> Response:
+        """Delete an entry for good."""
+        services.delete_entry(entry=readable_entry(self.caller, "memories:DeleteMemoryEntry", entry_id))
+        return Response(status=204)
+
+
+def _represent_result(result: WriteResult) -> dict[str, Any]:
+    record: dict[str, Any] = {**represent_entry(result.entry), "action": result.action, "reason": result.reason}
+    if result.similarity is not None:
+        record["similarity"] = clamp_score(result.similarity)
+    if result.matched is not None:
+        record["matched_entry_id"] = result.matched.public_id
+    return record

@@ -1,0 +1,264 @@
+"""Memories and the one write funnel: the only code that decides about a write."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.utils import timezone
+
+from embeddings.batching import EmbeddedText
+from embeddings.models import EmbeddingSpace
+from embeddings.services import embed_documents
+from memories.models import EntryVector, Memory, MemoryEntry, SourceType
+from memories.querysets import Probe, shortlist
+from soat.core.db import short_transaction
+from soat.core.errors import NotFound, ValidationFailed
+from soat.engine.dedup import Candidate, Decision, Verdict, decide
+from soat.engine.text import TextRefused, clean_fact, content_hash
+from soat.tenancy.models import Project
+
+MAX_CONTENT_CHARACTERS = 32_768
+
+
+class WriteAction(StrEnum):
+    """What a write did."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    SKIPPED = "skipped"
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingFact:
+    """A fact that a caller wants stored.
+
+    ``duplicate_threshold`` is what a request sent, None for the default rule; ``force`` stores in any case.
+    """
+
+    content: str
+    source_type: str = SourceType.MANUAL
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] | None = None
+    duplicate_threshold: float | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What became of a fact: the entry that holds it, and why. ``similarity`` is raw cosine."""
+
+    action: WriteAction
+    entry: MemoryEntry
+    reason: str
+    similarity: float | None = None
+    matched: MemoryEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A fact with its cleaned text, its hash and its vectors."""
+
+    fact: IncomingFact
+    content: str
+    digest: bytes
+    space: EmbeddingSpace | None
+    embedded: EmbeddedText
+
+    @property
+    def probe(self) -> Probe:
+        return Probe(self.digest, self.space, self.embedded.windows)
+
+
+def write_entry(*, memory: Memory, fact: IncomingFact) -> WriteResult:
+    """Decide about a fact and write the decision: skip or create.
+
+    The text is embedded and the shortlist read without a lock; then the memory's row is locked, what
+    has come or changed since is looked at again, and the decision is written. N equal facts at once
+    make one entry, and no write is lost. Raises ``ValidationFailed`` for a text that cannot be
+    stored, ``NotFound`` when the memory is deleted meanwhile, ``ServiceUnavailable`` when its lock is
+    not had in time.
+    """
+    prepared = _prepare(fact)
+    seen = Memory.objects.filter(pk=memory.pk).values_list("revision", flat=True).first()
+    early = shortlist(memory.pk, prepared.probe) if seen is not None else []
+    with short_transaction():
+        locked = _locked(memory)
+        candidates = early
+        if locked.revision != seen:
+            candidates = _looked_at_again(locked, prepared, early, seen or 0)
+        decision = decide(
+            prepared.content, candidates, duplicate_threshold=fact.duplicate_threshold, force=fact.force
+        )
+        return _written(locked, prepared, decision)
+
+
+def _prepare(fact: IncomingFact) -> _Prepared:
+    content = _cleaned(fact.content)
+    batch = embed_documents([content], urgent=True)
+    return _Prepared(fact, content, bytes.fromhex(content_hash(content)), batch.space, batch.texts[0])
+
+
+def _cleaned(content: str) -> str:
+    try:
+        cleaned = clean_fact(content)
+    except TextRefused as error:
+        raise ValidationFailed(f"content: {error}", meta={"fields": {"content": str(error)}}) from None
+    if len(cleaned) > MAX_CONTENT_CHARACTERS:
+        message = f"must be at most {MAX_CONTENT_CHARACTERS} characters long."
+        raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}})
+    return cleaned
+
+
+def _locked(memory: Memory) -> Memory:
+    locked = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
+    if locked is None:
+        raise NotFound("There is no such memory.")
+    return locked
+
+
+def _looked_at_again(memory: Memory, prepared: _Prepared, early: list[Candidate], seen: int) -> list[Candidate]:
+    """Return the shortlist as it is now, under the lock, reading only what changed after ``seen``.
+
+    An early candidate that was edited, invalidated or deleted leaves a gap that only a fresh
+    shortlist fills; otherwise the early ones stand and the changed entries join them.
+    """
+    unchanged = MemoryEntry.objects.filter(
+        pk__in=[candidate.key for candidate in early], invalidated_at=None, revision__lte=seen
+    ).count()
+    if unchanged != len(early):
+        return shortlist(memory.pk, prepared.probe)
+    return [*early, *shortlist(memory.pk, prepared.probe, since=seen)]
+
+
+def _written(memory: Memory, prepared: _Prepared, decision: Decision) -> WriteResult:
+    matched = None
+    similarity = decision.candidate.similarity if decision.candidate else None
+    if decision.candidate is not None:
+        matched = MemoryEntry.objects.select_related("memory", "superseded_by").get(pk=decision.candidate.key)
+    if decision.verdict is Verdict.SKIP and matched is not None:
+        return WriteResult(WriteAction.SKIPPED, matched, decision.reason, similarity, matched)
+    entry = _insert_entry(memory, prepared)
+    return WriteResult(WriteAction.CREATED, entry, decision.reason, similarity, matched)
+
+
+def _insert_entry(memory: Memory, prepared: _Prepared) -> MemoryEntry:
+    now = timezone.now()
+    entry = MemoryEntry.objects.create(
+        project_id=memory.project_id,
+        memory=memory,
+        content=prepared.content,
+        content_hash=prepared.digest,
+        source_type=prepared.fact.source_type,
+        tags=list(prepared.fact.tags),
+        metadata=prepared.fact.metadata,
+        awaits_vector=_awaits_vector(prepared.embedded),
+        revision=_next_revision(memory),
+        created_at=now,
+        updated_at=now,
+    )
+    _insert_vectors(entry, prepared)
+    return entry
+
+
+def _next_revision(memory: Memory) -> int:
+    """Count a change of the memory, whose row the caller holds."""
+    memory.revision += 1
+    Memory.objects.filter(pk=memory.pk).update(revision=memory.revision)
+    return memory.revision
+
+
+def _awaits_vector(embedded: EmbeddedText) -> bool:
+    return embedded.error is not None and not embedded.error.permanent
+
+
+def _insert_vectors(entry: MemoryEntry, prepared: _Prepared) -> None:
+    if prepared.space is None:
+        return
+    EntryVector.objects.bulk_create(
+        EntryVector(
+            entry=entry,
+            memory_id=entry.memory_id,
+            project_id=entry.project_id,
+            space=prepared.space,
+            window=window,
+            embedding=vector,
+        )
+        for window, vector in enumerate(prepared.embedded.windows)
+    )
+
+
+def update_entry(*, entry: MemoryEntry, changes: Mapping[str, Any]) -> MemoryEntry:
+    """Change an entry's content, tags or metadata (None clears).
+
+    A new content gets a new vector; where none can be had the old one is dropped, so that a vector
+    always belongs to the text beside it. Raises like ``write_entry``.
+    """
+    prepared = _prepare(IncomingFact(changes["content"])) if "content" in changes else None
+    with short_transaction():
+        memory = _locked(entry.memory)
+        rows = MemoryEntry.objects.select_for_update(no_key=True, of=("self",))
+        locked = rows.select_related("memory", "superseded_by").filter(pk=entry.pk).first()
+        if locked is None:
+            raise NotFound("There is no such entry.")
+        changed = _changed_fields(locked, changes, prepared)
+        if not changed:
+            return locked
+        for name, value in changed.items():
+            setattr(locked, name, value)
+        locked.version += 1
+        locked.revision = _next_revision(memory)
+        locked.updated_at = timezone.now()
+        locked.save(update_fields=[*changed, "version", "revision", "updated_at"])
+        if prepared is not None and "content" in changed:
+            EntryVector.objects.filter(entry=locked).delete()
+            _insert_vectors(locked, prepared)
+        return locked
+
+
+def _changed_fields(entry: MemoryEntry, changes: Mapping[str, Any], prepared: _Prepared | None) -> dict[str, Any]:
+    wanted: dict[str, Any] = {}
+    if "tags" in changes:
+        wanted["tags"] = list(changes["tags"] or [])
+    if "metadata" in changes:
+        wanted["metadata"] = changes["metadata"]
+    if prepared is not None and prepared.content != entry.content:
+        wanted["content"] = prepared.content
+        wanted["content_hash"] = prepared.digest
+        wanted["awaits_vector"] = _awaits_vector(prepared.embedded)
+        return wanted
+    return {name: value for name, value in wanted.items() if getattr(entry, name) != value}
+
+
+def delete_entry(*, entry: MemoryEntry) -> None:
+    """Delete an entry for good; it is gone from search in the same moment."""
+    with short_transaction():
+        memory = _locked(entry.memory)
+        deleted, _ = MemoryEntry.objects.filter(pk=entry.pk).delete()
+        if not deleted:
+            raise NotFound("There is no such entry.")
+        _next_revision(memory)
+
+
+def create_memory(*, project: Project, name: str, description: str | None, tags: list[str]) -> Memory:
+    """Create an empty memory."""
+    return Memory.objects.create(project=project, name=name, description=description, tags=tags)
+
+
+def update_memory(*, memory: Memory, changes: Mapping[str, Any]) -> Memory:
+    """Change a memory's name, description or tags (None clears)."""
+    wanted = {**changes, **({"tags": changes["tags"] or []} if "tags" in changes else {})}
+    changed = {name: value for name, value in wanted.items() if getattr(memory, name) != value}
+    if changed:
+        for name, value in changed.items():
+            setattr(memory, name, value)
+        memory.updated_at = timezone.now()
+        memory.save(update_fields=[*changed, "updated_at"])
+    return memory
+
+
+def delete_memory(*, memory: Memory) -> None:
+    """Delete a memory with its entries and their vectors in one transaction."""
+    with short_transaction():
+        _locked(memory).delete()

@@ -1,0 +1,87 @@
+"""The base of every request body and query string: closed sets of fields, errors that name them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import QueryDict
+from rest_framework import serializers
+
+from soat.core.errors import ValidationFailed
+
+MAX_NAMED_FIELDS = 20
+
+
+class Body(serializers.Serializer[Any]):
+    """A serializer that only validates.
+
+    An unknown field, a missing one and a wrong value each become ``ValidationFailed`` with the
+    field's name; unknown and missing ones are reported together. ``null`` and an empty string
+    count as missing where a value is required.
+    """
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the validated values of the fields that were sent."""
+        if not isinstance(data, Mapping):
+            raise ValidationFailed("The body must be a JSON object.")
+        self._check_names(data)
+        values: dict[str, Any] = {}
+        for name, field in self.fields.items():
+            if name not in data:
+                continue
+            raw = data.getlist(name) if isinstance(data, QueryDict) and _is_list(field) else data[name]
+            try:
+                values[name] = field.run_validation(raw)
+            except serializers.ValidationError as error:
+                message = _first_message(error.detail)
+                raise ValidationFailed(f"{name} {message}", meta={"fields": {name: message}}) from None
+        return values
+
+    def _check_names(self, data: Mapping[str, Any]) -> None:
+        unknown = [_printable(name) for name in data if name not in self.fields][:MAX_NAMED_FIELDS]
+        missing = [
+            name
+            for name, field in self.fields.items()
+            if field.required and data.get(name) in (None, "") and not isinstance(data.get(name), bool)
+        ]
+        if not unknown and not missing:
+            return
+        meta: dict[str, Any] = {}
+        parts = []
+        if unknown:
+            meta["unknownFields"] = unknown
+            parts.append(f"unknown field {', '.join(unknown)}")
+        if missing:
+            meta["missingFields"] = missing
+            parts.append(f"missing field {', '.join(missing)}")
+        raise ValidationFailed(f"The request does not fit: {' and '.join(parts)}.", meta=meta)
+
+
+def _printable(name: Any) -> str:
+    return str(name)[:100].encode("utf-8", "replace").decode()
+
+
+def _is_list(field: Any) -> bool:
+    return isinstance(field, serializers.ListField)
+
+
+def _first_message(detail: Any) -> str:
+    while isinstance(detail, list | dict):
+        detail = next(iter(detail.values() if isinstance(detail, dict) else detail), "is not valid.")
+    message = str(detail)
+    return message[:1].lower() + message[1:]
+
+
+def validated(serializer_class: type[Body], data: Any) -> dict[str, Any]:
+    """Return the validated values of ``data``. Raises ``ValidationFailed``."""
+    serializer = serializer_class(data=data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+def free_object(field: Any, data: Any, name: str) -> Any:
+    """Validate a body that is itself one free object, such as a map of tags. Raises ``ValidationFailed``."""
+    try:
+        return field.run_validation(data)
+    except serializers.ValidationError as error:
+        message = _first_message(error.detail)
+        raise ValidationFailed(f"{name} {message}", meta={"fields": {name: message}}) from None

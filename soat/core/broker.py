@@ -1,0 +1,44 @@
+"""What the broker says of itself, through Celery's own connection."""
+
+import logging
+
+from celery import Task
+from django.db import transaction
+from kombu.exceptions import KombuError
+
+from soat.celery import app
+
+logger = logging.getLogger(__name__)
+
+
+def queue_length(queue: str) -> int:
+    """Return the number of messages that wait in ``queue``. Raises ``OSError`` or a broker error."""
+    with app.connection_for_read() as connection:
+        connection.ensure_connection(max_retries=1)
+        return int(connection.default_channel.client.llen(queue))
+
+
+def broker_answers() -> bool:
+    """Tell whether the broker can be reached."""
+    try:
+        queue_length("default")
+    except (OSError, KombuError) as error:
+        logger.warning("The broker does not answer: %s", error)
+        return False
+    return True
+
+
+def publish_on_commit(task: Task, *args: object) -> None:
+    """Publish a task once the transaction is committed.
+
+    A broker that is down fails no request: the row says what is to be done, and the sweep publishes
+    what was not taken.
+    """
+
+    def publish() -> None:
+        try:
+            task.apply_async(args, ignore_result=True)
+        except (OSError, KombuError):
+            logger.exception("The broker took no message for %s; the sweep will publish it again", task.name)
+
+    transaction.on_commit(publish)

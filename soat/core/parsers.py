@@ -1,0 +1,69 @@
+"""Request parsers that bound what they read and accept only well-formed input."""
+
+import codecs
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.conf import settings
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import FormParser, JSONParser
+
+from soat.core.errors import TooLarge
+
+_CHUNK = 65_536
+
+
+def read_bounded(stream: IO[bytes], limit: int) -> bytes:
+    """Read ``stream`` to its end; raise ``TooLarge`` as soon as it is longer than ``limit`` bytes."""
+    parts: list[bytes] = []
+    size = 0
+    while block := stream.read(_CHUNK):
+        size += len(block)
+        if size > limit:
+            raise TooLarge(f"The body is larger than {limit} bytes.")
+        parts.append(block)
+    return b"".join(parts)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+class StrictJSONParser(JSONParser):
+    """JSON in UTF-8, at most ``MAX_REQUEST_BYTES`` long, without ``NaN`` and ``Infinity``. An empty body is ``{}``."""
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the decoded value. Raises ``ParseError`` (400) and ``TooLarge`` (413)."""
+        encoding = (parser_context or {}).get("encoding", "utf-8")
+        try:
+            codecs.lookup(encoding)
+        except (LookupError, ValueError):
+            raise ParseError("The charset of the body is unknown.") from None
+        raw = read_bounded(stream, settings.MAX_REQUEST_BYTES)
+        if not raw.strip():
+            return {}
+        try:
+            return json.loads(raw.decode(encoding), parse_constant=_refuse_constant)
+        except RecursionError:
+            raise ParseError("The JSON is nested too deeply.") from None
+        except ValueError as error:
+            raise ParseError(f"The body is not valid JSON: {error}") from None
+
+
+class BoundedFormParser(FormParser):
+    """Form-encoded bodies, at most ``MAX_REQUEST_BYTES`` long."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return a ``QueryDict``. Raises ``TooLarge`` (413) for a body that announces more than the limit."""
+        request = (parser_context or {}).get("request")
+        if request is not None and int(request.META.get("CONTENT_LENGTH") or 0) > settings.MAX_REQUEST_BYTES:
+            raise TooLarge(f"The body is larger than {settings.MAX_REQUEST_BYTES} bytes.")
+        return super().parse(stream, media_type, parser_context)

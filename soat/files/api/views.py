@@ -1,0 +1,126 @@
+"""REST of files."""
+
+import base64
+import binascii
+import io
+from typing import Any
+
+from django.conf import settings
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from soat.core.body import validated
+from soat.core.errors import NotFound, TooLarge, ValidationFailed
+from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation
+from soat.core.pages import ProjectPageQuery, paged
+from soat.engine.match import join_path
+from soat.files import services
+from soat.files.api import schemas
+from soat.files.models import File
+from soat.files.querysets import readable_file
+from soat.files.representations import represent_file
+from soat.files.services import NewFile
+from soat.files.storage import open_bytes
+from soat.tenancy.viewsets import ResourceViewSet
+
+FALLBACK_NAME = "file"
+
+
+class BoundedMultiPartParser(MultiPartParser):
+    """Multipart forms that announce at most ``MAX_UPLOAD_BYTES`` (and some room for the other fields)."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        """Return the form. Raises ``TooLarge`` before a byte is read."""
+        announced = int((parser_context or {})["request"].META.get("CONTENT_LENGTH") or 0)
+        if announced > settings.MAX_UPLOAD_BYTES + settings.MAX_REQUEST_BYTES:
+            raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
+        return super().parse(stream, media_type, parser_context)
+
+
+class FileViewSet(ResourceViewSet):
+    """Files."""
+
+    @operation("listFiles", tag="files", query=(PROJECT_QUERY, *PAGE_QUERY), responses={200: schemas.FilePage})
+    def list(self, request: Request) -> Response:
+        """List files, newest first."""
+        files = File.objects.select_related("project").order_by("-created_at", "-id")
+        scope = self.listed_projects("files:GetFile")
+        return Response(paged(scope.filter(files), self.query(ProjectPageQuery), represent_file))
+
+    @operation("getFile", tag="files", responses={200: schemas.FileRecord})
+    def retrieve(self, request: Request, file_id: str) -> Response:
+        """Return a file's record."""
+        return Response(represent_file(readable_file(self.caller, "files:GetFile", file_id)))
+
+    @operation("deleteFile", tag="files", responses={204: None})
+    def destroy(self, request: Request, file_id: str) -> Response:
+        """Delete a file and its bytes."""
+        services.delete_file(readable_file(self.caller, "files:DeleteFile", file_id))
+        return Response(status=204)
+
+    @operation("downloadFile", tag="files", responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    def download(self, request: Request, file_id: str) -> FileResponse:
+        """Stream the bytes."""
+        file = readable_file(self.caller, "files:DownloadFile", file_id)
+        try:
+            handle = open_bytes(file.storage_key)
+        except FileNotFoundError:
+            raise NotFound("The bytes of this file are gone.") from None
+        response = FileResponse(handle, as_attachment=True, filename=file.filename, content_type=file.content_type)
+        response["X-Content-Type-Options"] = "nosniff"
+        return response
+
+
+class UploadViewSet(ResourceViewSet):
+    """Uploads as a form."""
+
+    parser_classes = (BoundedMultiPartParser,)
+
+    @operation(
+        "uploadFile", tag="files", request={"multipart/form-data": schemas.UploadFile}, responses={201: schemas.FileRecord}
+    )
+    def create(self, request: Request) -> Response:
+        """Store the file part of a form."""
+        project, body = self.target_project_and_body("files:UploadFile", schemas.UploadFile)
+        upload = body["file"]
+        if upload.size > settings.MAX_UPLOAD_BYTES:
+            raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
+        declared = "; charset=".join(filter(None, (upload.content_type, upload.charset))) or None
+        part = validated(schemas.UploadedPart, {"filename": upload.name or FALLBACK_NAME, "content_type": declared})
+        new = _new_file(body, body.get("filename") or part["filename"], part["content_type"])
+        return Response(
+            represent_file(services.create_file(project=project, new=new, source=upload, size=upload.size)), status=201
+        )
+
+
+class Base64UploadViewSet(ResourceViewSet):
+    """Uploads as base64 in JSON."""
+
+    @operation(
+        "uploadFileBase64", tag="files", request=schemas.UploadFileBase64, responses={201: schemas.FileRecord}
+    )
+    def create(self, request: Request) -> Response:
+        """Store the decoded ``content``."""
+        project, body = self.target_project_and_body("files:UploadFile", schemas.UploadFileBase64)
+        try:
+            content = base64.b64decode("".join(body["content"].split()), validate=True)
+        except (binascii.Error, ValueError):
+            message = "must be base64."
+            raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}}) from None
+        new = _new_file(body, body.get("filename") or FALLBACK_NAME, body.get("content_type"))
+        file = services.create_file(project=project, new=new, source=io.BytesIO(content), size=len(content))
+        return Response(represent_file(file), status=201)
+
+
+def _new_file(body: dict[str, Any], filename: str, declared: str | None) -> NewFile:
+    prefix = body.get("prefix") or "/"
+    return NewFile(
+        prefix=prefix,
+        filename=filename,
+        path=join_path(prefix, filename),
+        content_type=services.guess_content_type(filename, declared),
+        metadata=body.get("metadata"),
+    )

@@ -1,0 +1,36 @@
+"""Files."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from soat.core.ids import PublicIdField
+from soat.core.models import TimeStamped
+from soat.tenancy.models import Project
+
+
+class File(TimeStamped):
+    """One stored file. ``path`` is a label, unique in its project; the bytes lie under ``storage_key``."""
+
+    public_id = PublicIdField(prefix="file")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="files")
+    prefix = models.CharField(max_length=1024, default="/")
+    filename = models.CharField(max_length=255)
+    path = models.CharField(max_length=1024, null=True, blank=True)  # noqa: DJ001  (null: no path; "" is none)
+    content_type = models.CharField(max_length=255)
+    size = models.BigIntegerField()
+    metadata = models.TextField(null=True, blank=True)  # noqa: DJ001  (the contract tells null from "")
+    tags = models.JSONField(default=dict, blank=True)
+    storage_key = models.CharField(max_length=255, unique=True, editable=False)
+
+    class Meta:
+        ordering: ClassVar = ["-created_at", "-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "path"], name="file_path_unique", condition=Q(path__isnull=False)),
+            models.CheckConstraint(condition=Q(size__gte=0), name="file_size_not_negative"),
+        ]
+        indexes: ClassVar = [models.Index(fields=["project", "-created_at", "-id"], name="file_list")]
+
+    def __str__(self) -> str:
+        return self.path or self.filename

@@ -1,0 +1,286 @@
+"""Every setting of SOAT, read from the environment here and nowhere else.
+
+A value that cannot be right raises ``ImproperlyConfigured`` with one sentence that names the
+variable, so that a server never starts half configured.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from celery.schedules import schedule
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+environ.Env.read_env(BASE_DIR / ".env")
+
+
+def _text(name: str, default: str = "") -> str:
+    return str(env.str(name, default=default)).strip()
+
+
+def _flag(name: str, default: bool) -> bool:
+    raw = _text(name, "true" if default else "false").lower()
+    if raw in {"true", "1", "yes", "on"}:
+        return True
+    if raw in {"false", "0", "no", "off", ""}:
+        return False
+    raise ImproperlyConfigured(f"{name} must be true or false; it is {raw!r}.")
+
+
+def _whole(name: str, default: int, *, minimum: int = 0, maximum: int | None = None) -> int:
+    raw = _text(name, str(default)) or str(default)
+    bounds = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    try:
+        value = int(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}; it is {raw!r}.") from None
+    if value < minimum or (maximum is not None and value > maximum):
+        raise ImproperlyConfigured(f"{name} must be {bounds}; it is {value}.")
+    return value
+
+
+def _choice(name: str, default: str, choices: Sequence[str]) -> str:
+    value = _text(name, default)
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(c or '(empty)' for c in choices)}; it is {value!r}.")
+    return value
+
+
+def _url(name: str, default: str = "") -> str:
+    value = _text(name, default).rstrip("/")
+    if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc):
+        raise ImproperlyConfigured(f"{name} must be an http or https address; it is {value!r}.")
+    return value
+
+
+def _list(name: str) -> list[str]:
+    return [item.strip() for item in _text(name).split(",") if item.strip()]
+
+
+# --- The process -----------------------------------------------------------------------------
+
+STANDALONE = _flag("SOAT_STANDALONE", False)
+DEBUG = _flag("DEBUG", False)
+LOG_LEVEL = _choice("LOG_LEVEL", "INFO", ["DEBUG", "INFO", "WARNING", "ERROR"])
+
+SECRET_KEY = _text("SECRET_KEY")
+if not SECRET_KEY:
+    if not (STANDALONE or DEBUG):
+        raise ImproperlyConfigured(
+            "SECRET_KEY is not set: give it a long random value (only `manage.py standalone` and DEBUG do without)."
+        )
+    SECRET_KEY = "insecure-only-for-debug-and-the-supervisor-of-the-standalone-stack"
+
+FIELD_ENCRYPTION_KEYS = _list("FIELD_ENCRYPTION_KEYS")
+for _key in FIELD_ENCRYPTION_KEYS:
+    try:
+        Fernet(_key)
+    except ValueError:
+        raise ImproperlyConfigured(
+            "FIELD_ENCRYPTION_KEYS must be a comma-separated list of Fernet keys "
+            "(32 bytes in URL-safe base64), the newest first."
+        ) from None
+
+BASE_URL = _url("SOAT_BASE_URL")
+_base_host = [urlsplit(BASE_URL).hostname or ""] if BASE_URL else []
+ALLOWED_HOSTS = _list("ALLOWED_HOSTS") or [*_base_host, "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
+
+# --- Database and broker ---------------------------------------------------------------------
+
+_database = env.db_url_config(_text("DATABASE_URL", "postgres://soat@localhost:5432/soat"))
+if _database.get("ENGINE") != "django.db.backends.postgresql":
+    raise ImproperlyConfigured("DATABASE_URL must be a postgres:// address: SOAT keeps its vectors in pgvector.")
+DATABASE_POOL_MAX = _whole("DATABASE_POOL_MAX", 20, minimum=1)
+LOCK_TIMEOUT_MS = _whole("LOCK_TIMEOUT_MS", 5_000, minimum=1)
+
+DATABASES = {
+    "default": {
+        **_database,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            **_database.get("OPTIONS", {}),
+            # The pool checks a connection before it hands it out, so a restarted database heals by itself.
+            "pool": {"min_size": 0, "max_size": DATABASE_POOL_MAX, "timeout": 5},
+            # Iterative index scans keep a filtered search from coming back short.
+            "options": "-c hnsw.iterative_scan=strict_order -c hnsw.ef_search=200",
+        },
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CELERY_BROKER_URL = _text("CELERY_BROKER_URL", "redis://localhost:6379/0")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {"documents.tasks.ingest": {"queue": "ingestion"}}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+# A publish must never hang a request: what the broker did not take, the sweep publishes again.
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.1, "interval_max": 0.1}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 3}
+CELERY_TIMEZONE = "UTC"
+SWEEP_INTERVAL_SECONDS = _whole("SWEEP_INTERVAL_SECONDS", 10, minimum=1)
+CELERY_BEAT_SCHEDULE = {
+    "sweep-ingestion": {"task": "documents.tasks.sweep", "schedule": schedule(SWEEP_INTERVAL_SECONDS)},
+}
+
+# --- Embeddings ------------------------------------------------------------------------------
+
+EMBEDDING_PROVIDER = _choice("EMBEDDING_PROVIDER", "", ["", "local", "ollama"])
+EMBEDDING_MODEL = _text("EMBEDDING_MODEL")
+EMBEDDING_DIMENSIONS = _whole("EMBEDDING_DIMENSIONS", 0, maximum=4_000)
+EMBEDDING_API_KEY = _text("EMBEDDING_API_KEY")
+EMBEDDING_BASE_URL = _url("EMBEDDING_BASE_URL")
+EMBEDDING_REGION = _text("EMBEDDING_REGION")
+OLLAMA_BASE_URL = _url("OLLAMA_BASE_URL", "http://localhost:11434")
+EMBEDDING_CONCURRENCY = _whole("EMBEDDING_CONCURRENCY", 5, minimum=1)
+EMBEDDING_THREADS = _whole("EMBEDDING_THREADS", 2, minimum=1)
+EMBEDDING_TIMEOUT_MS = _whole("EMBEDDING_TIMEOUT_MS", 60_000, minimum=100)
+EMBEDDING_QUERY_TIMEOUT_MS = _whole("EMBEDDING_QUERY_TIMEOUT_MS", 10_000, minimum=100)
+if EMBEDDING_PROVIDER and EMBEDDING_MODEL and not EMBEDDING_DIMENSIONS:
+    raise ImproperlyConfigured(
+        "EMBEDDING_DIMENSIONS is not set: give the number of dimensions that EMBEDDING_MODEL answers with."
+    )
+
+# --- Files -----------------------------------------------------------------------------------
+
+FILES_STORAGE_PROVIDER = _choice("FILES_STORAGE_PROVIDER", "local", ["local", "s3"])
+FILES_STORAGE_DIR = Path(_text("FILES_STORAGE_DIR", str(BASE_DIR / "var" / "files")))
+FILES_S3_BUCKET = _text("FILES_S3_BUCKET")
+if FILES_STORAGE_PROVIDER == "s3" and not FILES_S3_BUCKET:
+    raise ImproperlyConfigured("FILES_S3_BUCKET is not set: FILES_STORAGE_PROVIDER=s3 needs the bucket's name.")
+MAX_UPLOAD_BYTES = _whole("MAX_UPLOAD_BYTES", 1_073_741_824, minimum=1)
+MAX_REQUEST_BYTES = _whole("MAX_REQUEST_BYTES", 33_554_432, minimum=1_024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES
+
+_local_storage = {
+    "BACKEND": "django.core.files.storage.FileSystemStorage",
+    "OPTIONS": {"location": str(FILES_STORAGE_DIR), "directory_permissions_mode": 0o700, "file_permissions_mode": 0o600},
+}
+_s3_storage = {
+    "BACKEND": "storages.backends.s3.S3Storage",
+    "OPTIONS": {
+        "bucket_name": FILES_S3_BUCKET,
+        "location": _text("FILES_S3_PREFIX"),
+        "region_name": _text("FILES_S3_REGION") or None,
+        "endpoint_url": _url("FILES_S3_ENDPOINT_URL") or None,
+        "access_key": _text("FILES_S3_ACCESS_KEY_ID") or None,
+        "secret_key": _text("FILES_S3_SECRET_ACCESS_KEY") or None,
+        "file_overwrite": False,
+        "default_acl": None,
+    },
+}
+STORAGES = {
+    "default": _s3_storage if FILES_STORAGE_PROVIDER == "s3" else _local_storage,
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}
+
+# --- Ingestion -------------------------------------------------------------------------------
+
+SYNC_INGESTION_MAX_BYTES = _whole("SYNC_INGESTION_MAX_BYTES", 10_485_760, minimum=1)
+SYNC_WAIT_TIMEOUT_MS = _whole("SYNC_WAIT_TIMEOUT_MS", 120_000, minimum=1)
+INGESTION_STALL_TIMEOUT_MS = _whole("INGESTION_STALL_TIMEOUT_MS", 300_000, minimum=1_000)
+CONVERSION_STALL_TIMEOUT_MS = _whole("CONVERSION_STALL_TIMEOUT_MS", 1_800_000, minimum=1_000)
+INGESTION_LEASE_SECONDS = _whole("INGESTION_LEASE_SECONDS", 30, minimum=1)
+
+# --- Django ----------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "drf_spectacular",
+    "soat",
+    "soat.tenancy",
+    "soat.files",
+    "embeddings",
+    "documents",
+    "memories",
+    "knowledge",
+    "soat.api",
+    "soat.standalone",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "soat.urls"
+WSGI_APPLICATION = "soat.wsgi.application"
+APPEND_SLASH = False
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+STATIC_URL = "static/"
+# Standalone serves the packages' own files; production collects them once (`manage.py collectstatic`).
+WHITENOISE_USE_FINDERS = STANDALONE or DEBUG
+STATIC_ROOT = None if WHITENOISE_USE_FINDERS else BASE_DIR / "staticfiles"
+WHITENOISE_AUTOREFRESH = DEBUG
+
+AUTH_USER_MODEL = "tenancy.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+JWT_TTL_SECONDS = _whole("JWT_TTL_SECONDS", 604_800, minimum=60)
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["soat.tenancy.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["soat.core.parsers.StrictJSONParser", "soat.core.parsers.BoundedFormParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "soat.api.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "SOAT",
+    "DESCRIPTION": "Memory and knowledge for AI agents.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {},
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "loggers": {"django.request": {"level": "ERROR"}, "pdfminer": {"level": "ERROR"}},
+}

@@ -1,0 +1,105 @@
+"""Bodies and records of users, projects and API keys."""
+
+from rest_framework import serializers
+
+from soat.core.body import Body
+from soat.core.fields import Text, TextList
+
+
+class Credentials(Body):
+    """A username and a password."""
+
+    username = Text(max_length=150, nfc=True)
+    password = Text(max_length=1_000)
+
+
+class ProjectCreate(Body):
+    """The body of ``createProject``."""
+
+    name = Text(max_length=255, nfc=True)
+
+
+class ProjectUpdate(Body):
+    """The body of ``updateProject``."""
+
+    name = Text(max_length=255, nfc=True, required=False)
+
+
+class ApiKeyCreate(Body):
+    """The body of ``createApiKey``."""
+
+    name = Text(max_length=255, nfc=True)
+    project_id = Text(max_length=64, required=False, allow_null=True)
+    policy_ids = TextList(required=False)
+
+
+class ApiKeyUpdate(Body):
+    """The body of ``updateApiKey``."""
+
+    name = Text(max_length=255, nfc=True, required=False)
+    project_id = Text(max_length=64, required=False, allow_null=True)
+    policy_ids = TextList(required=False)
+
+
+class UserRecord(serializers.Serializer[None]):
+    """A user."""
+
+    id = serializers.CharField()
+    username = serializers.CharField()
+    role = serializers.ChoiceField(["admin", "user"])
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class LoginResponse(UserRecord):
+    """A user and its fresh token."""
+
+    token = serializers.CharField()
+
+
+class ProjectRecord(serializers.Serializer[None]):
+    """A project."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class ApiKeyRecord(serializers.Serializer[None]):
+    """An API key without its secret."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    key_prefix = serializers.CharField()
+    user_id = serializers.CharField()
+    project_id = serializers.CharField(allow_null=True)
+    policy_ids = serializers.ListField(child=serializers.CharField())
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class ApiKeyCreated(ApiKeyRecord):
+    """An API key with its secret, shown this once."""
+
+    key = serializers.CharField()
+
+
+class PageMeta(serializers.Serializer[None]):
+    """The frame of every list."""
+
+    total = serializers.IntegerField()
+    limit = serializers.IntegerField()
+    offset = serializers.IntegerField()
+
+
+class ProjectPage(PageMeta):
+    """A page of projects."""
+
+    data = ProjectRecord(many=True)
+
+
+class ApiKeyPage(PageMeta):
+    """A page of API keys."""
+
+    data = ApiKeyRecord(many=True)

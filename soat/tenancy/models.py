@@ -1,0 +1,103 @@
+"""Users, projects and API keys."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+
+from soat.core.ids import PublicIdField
+from soat.core.models import TimeStamped
+
+
+class Role(models.TextChoices):
+    """What a user is on the wire."""
+
+    ADMIN = "admin"
+    USER = "user"
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes users with a hashed password."""
+
+    def create_user(self, username: str, password: str | None = None, role: str = Role.USER, **fields: Any) -> "User":
+        """Create a user; the password is hashed, None makes it unusable."""
+        fields.setdefault("is_staff", role == Role.ADMIN)
+        user = self.model(username=username, role=role, is_superuser=role == Role.ADMIN, **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, username: str, password: str | None = None, **fields: Any) -> "User":
+        """Create an admin (the ``createsuperuser`` command calls this)."""
+        return self.create_user(username, password, Role.ADMIN, **fields)
+
+
+class User(AbstractBaseUser, PermissionsMixin, TimeStamped):
+    """A person or a service that logs in.
+
+    ``token_epoch`` is part of every JWT: raising it, as a new password does, ends all sessions.
+    """
+
+    public_id = PublicIdField(prefix="user")
+    username = models.CharField(max_length=150, unique=True)
+    role = models.CharField(max_length=8, choices=Role.choices, default=Role.USER)
+    is_staff = models.BooleanField("may use the admin", default=False)
+    is_active = models.BooleanField(default=True)
+    token_epoch = models.PositiveIntegerField(default=0, editable=False)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "username"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(role=Role.ADMIN, is_superuser=True) | models.Q(role=Role.USER, is_superuser=False),
+                name="user_admin_role_is_superuser",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.username
+
+    def set_password(self, raw_password: str | None) -> None:
+        """Set the password and end every session that an older one opened."""
+        super().set_password(raw_password)
+        if self.pk is not None:
+            self.token_epoch += 1
+
+
+class Project(TimeStamped):
+    """A tenant. Every row that belongs to one carries its key."""
+
+    public_id = PublicIdField(prefix="proj")
+    name = models.CharField(max_length=255)
+
+    class Meta:
+        ordering: ClassVar = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ApiKey(TimeStamped):
+    """A long random credential of a user, optionally bound to one project.
+
+    Only its SHA-256 is stored: the key is 256 random bits, so a slow hash would protect nothing.
+    """
+
+    public_id = PublicIdField(prefix="key")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, blank=True, related_name="api_keys")
+    name = models.CharField(max_length=255)
+    key_prefix = models.CharField(max_length=8, editable=False)
+    key_hash = models.BinaryField(max_length=32, unique=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering: ClassVar = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.key_prefix}…)"

@@ -1,0 +1,41 @@
+"""What users, projects and keys look like on the wire."""
+
+from typing import Any
+
+from soat.core.models import wire_time
+from soat.tenancy.models import ApiKey, Project, User
+
+
+def represent_user(user: User) -> dict[str, Any]:
+    """Return a ``UserRecord``."""
+    return {
+        "id": user.public_id,
+        "username": user.username,
+        "role": user.role,
+        "created_at": wire_time(user.created_at),
+        "updated_at": wire_time(user.updated_at),
+    }
+
+
+def represent_project(project: Project) -> dict[str, Any]:
+    """Return a ``ProjectRecord``."""
+    return {
+        "id": project.public_id,
+        "name": project.name,
+        "created_at": wire_time(project.created_at),
+        "updated_at": wire_time(project.updated_at),
+    }
+
+
+def represent_api_key(key: ApiKey) -> dict[str, Any]:
+    """Return an ``ApiKeyRecord``; the secret is not part of it."""
+    return {
+        "id": key.public_id,
+        "name": key.name,
+        "key_prefix": key.key_prefix,
+        "user_id": key.user.public_id,
+        "project_id": key.project.public_id if key.project else None,
+        "policy_ids": [],
+        "created_at": wire_time(key.created_at),
+        "updated_at": wire_time(key.updated_at),
+    }

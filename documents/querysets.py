@@ -3,8 +3,8 @@
 from django.db.models import Q, QuerySet
 
 from documents.models import Document
-from soat.core.lookups import Like
 from soat.core.errors import NotFound
+from soat.core.lookups import Like
 from soat.engine.match import folder_like
 from soat.tenancy.access import Caller, ProjectScope
 

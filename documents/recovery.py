@@ -57,9 +57,7 @@ def recover(attempt: IngestionAttempt) -> IngestionAttempt | None:
     the meantime keeps its attempt.
     """
     with transaction.atomic():
-        document = (
-            Document.objects.select_for_update(no_key=True).filter(current_attempt_id=attempt.pk).first()
-        )
+        document = Document.objects.select_for_update(no_key=True).filter(current_attempt_id=attempt.pk).first()
         overdue = IngestionAttempt.objects.select_for_update(no_key=True).filter(_overdue(), pk=attempt.pk).first()
         if document is None or overdue is None:
             return None
@@ -92,9 +90,7 @@ def _lost_messages() -> list[int]:
 def clear_retired() -> int:
     """Delete the pages and chunks of runs that count no more, in batches; return how many runs were cleared."""
     cleared = 0
-    retired = IngestionAttempt.objects.filter(
-        state__in=[AttemptState.FAILED, AttemptState.SUPERSEDED], cleared_at=None
-    )
+    retired = IngestionAttempt.objects.filter(state__in=[AttemptState.FAILED, AttemptState.SUPERSEDED], cleared_at=None)
     for attempt_id in list(retired.values_list("pk", flat=True)[:SWEEP_BATCH]):
         _delete_in_batches("documents_documentchunk", attempt_id)
         _delete_in_batches("documents_documentpage", attempt_id)

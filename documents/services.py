@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from documents.attempts import chunk_config, open_attempt
+from documents.attempts import open_attempt, retire_settled
 from documents.extractors.registry import Reader, reader_for
 from documents.models import OPEN_STATES, AttemptState, Document, DocumentStatus, IngestionAttempt
 from documents.pipeline import page_rows, store_chunks, warnings_of
@@ -295,7 +295,7 @@ def _settle_text(document: Document, content: str, chunks: list[Any], embedded: 
     """Make ``content`` the settled text of a document whose row the caller holds."""
     attempt = open_attempt(document)
     now = timezone.now()
-    IngestionAttempt.objects.filter(pk=document.settled_attempt_id).update(state=AttemptState.SUPERSEDED)
+    retire_settled(document)
     attempt.state = AttemptState.READY
     attempt.claimed_at = attempt.progress_at = attempt.finished_at = now
     attempt.total_pages, attempt.total_chunks, attempt.chunk_count = 1, len(chunks), len(chunks)
@@ -330,9 +330,7 @@ def _apply_changes(document: Document, changes: Mapping[str, Any]) -> None:
 
 def _move_own_file(document: Document) -> None:
     prefix = split_path(document.path)[0] if document.path else "/"
-    File.objects.filter(pk=document.file_id).update(
-        path=document.path, prefix=prefix, updated_at=document.updated_at
-    )
+    File.objects.filter(pk=document.file_id).update(path=document.path, prefix=prefix, updated_at=document.updated_at)
 
 
 def _replace_bytes(file_id: int, *, key: str, size: int, content_type: str) -> str:

@@ -41,7 +41,9 @@ class StoredVector(models.Model):
     """
 
     space = models.ForeignKey(EmbeddingSpace, on_delete=models.PROTECT, related_name="+", db_index=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
+    )
     window = models.PositiveSmallIntegerField(default=0)
     embedding = VectorField()
 

@@ -48,10 +48,10 @@ def read_chunks(
     scope: ProjectScope, document_ids: Sequence[str], document_paths: Sequence[str], limit: int
 ) -> list[DocumentResult]:
     """Return the first chunks in the order of paths, those of documents without a path last."""
-    wanted = _filter(scope, "c", document_ids, document_paths)
+    wanted = _filter(scope, "d", document_ids, document_paths)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {_COLUMNS} FROM documents_documentchunk c {_ROW_JOINS}"  # noqa: S608
+            f"SELECT {_COLUMNS} FROM documents_documentchunk c {_ROW_JOINS}"
             f" WHERE {wanted.narrow} AND {wanted.where}"
             ' ORDER BY d.path COLLATE "C" NULLS LAST, d.public_id COLLATE "C", c.index LIMIT %(limit)s',
             {**wanted.parameters, "limit": limit},

@@ -38,10 +38,10 @@ def read_entries(
     scope: ProjectScope, memory_ids: Sequence[str], memory_tags: Sequence[str], limit: int
 ) -> list[MemoryResult]:
     """Return the oldest valid entries first."""
-    wanted = _filter(scope, "e", memory_ids, memory_tags)
+    wanted = _filter(scope, "m", memory_ids, memory_tags)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {_COLUMNS} FROM memories_memoryentry e {_MEMORY_JOIN}"  # noqa: S608
+            f"SELECT {_COLUMNS} FROM memories_memoryentry e {_MEMORY_JOIN}"
             f" WHERE {wanted.narrow} AND {wanted.where} ORDER BY e.created_at, e.public_id LIMIT %(limit)s",
             {**wanted.parameters, "limit": limit},
         )

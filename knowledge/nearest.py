@@ -62,7 +62,7 @@ def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> l
 
 def _is_small(source: Source, wanted: Filter, parameters: Mapping[str, Any]) -> bool:
     sql = (
-        f"SELECT count(*) FROM (SELECT 1 FROM {source.vectors} v"  # noqa: S608
+        f"SELECT count(*) FROM (SELECT 1 FROM {source.vectors} v"
         f" WHERE v.space_id = %(space)s AND {wanted.narrow} LIMIT {EXACT_SCAN_ROWS + 1}) AS counted"
     )
     return bool(_run(sql, parameters)[0][0] <= EXACT_SCAN_ROWS)
@@ -76,7 +76,7 @@ def _exact(source: Source, wanted: Filter) -> str:
             WHERE v.space_id = %(space)s AND {wanted.narrow} AND {wanted.where}
             GROUP BY v.{source.row_key}, {source.public_id}
             ORDER BY distance, {source.public_id} LIMIT %(limit)s
-        ) {_selected(source)}"""  # noqa: S608
+        ) {_selected(source)}"""
 
 
 def _indexed(source: Source, wanted: Filter, query: QueryVector) -> str:
@@ -93,11 +93,11 @@ def _indexed(source: Source, wanted: Filter, query: QueryVector) -> str:
             WHERE v.space_id = %(space)s AND v.{source.row_key} IN (SELECT row_id FROM found)
             GROUP BY v.{source.row_key}, {source.public_id}
             ORDER BY distance, {source.public_id} LIMIT %(limit)s
-        ) {_selected(source)}"""  # noqa: S608
+        ) {_selected(source)}"""
 
 
 def _selected(source: Source) -> str:
-    return f"SELECT s.distance, {source.columns} ORDER BY s.distance, {source.public_id}"  # noqa: S608
+    return f"SELECT s.distance, {source.columns} ORDER BY s.distance, {source.public_id}"
 
 
 def _run(sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -55,9 +55,10 @@ def search_knowledge(*, scope: ProjectScope, search: Search) -> list[Result]:
 
 
 def _ranked(scope: ProjectScope, search: Search, query: QueryVector) -> list[list[Result]]:
-    sources = [search_chunks(scope, search.document_ids, search.document_paths, query, search.limit)]
+    sources: list[list[Result]] = []
+    sources.append([*search_chunks(scope, search.document_ids, search.document_paths, query, search.limit)])
     if search.wants_memories:
-        sources.append(search_entries(scope, search.memory_ids, search.memory_tags, query, search.limit))
+        sources.append([*search_entries(scope, search.memory_ids, search.memory_tags, query, search.limit)])
     return sources
 
 

@@ -26,7 +26,7 @@ class Memory(TimeStamped):
     """A container of entries. ``revision`` counts the changes to them; it moves only under the row's lock."""
 
     public_id = PublicIdField(prefix="mem")
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memories")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memories", db_index=False)
     name = models.CharField(max_length=255)
     description = models.TextField(null=True, blank=True)  # noqa: DJ001  (the contract tells null from "")
     tags = ArrayField(models.CharField(max_length=255), default=list, blank=True)
@@ -51,8 +51,12 @@ class MemoryEntry(TimeStamped):
     """
 
     public_id = PublicIdField(prefix="mem_entry")
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
-    memory = models.ForeignKey(Memory, on_delete=models.DO_NOTHING, related_name="entries", db_constraint=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
+    )
+    memory = models.ForeignKey(
+        Memory, on_delete=models.DO_NOTHING, related_name="entries", db_constraint=False, db_index=False
+    )
     content = models.TextField()
     content_hash = models.BinaryField(max_length=32, editable=False)
     source_type = models.CharField(max_length=16, choices=SourceType.choices, default=SourceType.MANUAL)
@@ -61,7 +65,9 @@ class MemoryEntry(TimeStamped):
     source_generation_id = models.CharField(max_length=40, null=True, editable=False)  # noqa: DJ001
     source_conversation_id = models.CharField(max_length=40, null=True, editable=False)  # noqa: DJ001
     invalidated_at = models.DateTimeField(null=True, blank=True)
-    superseded_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="supersedes")
+    superseded_by = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="supersedes"
+    )
     awaits_vector = models.BooleanField(default=False)
     revision = models.PositiveBigIntegerField(default=0, editable=False)
     version = models.PositiveIntegerField(default=1, editable=False)

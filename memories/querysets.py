@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from django.db import connection
-from django.db.models import F, Func, QuerySet
+from django.db.models import F, Func, QuerySet, Value
 from django.db.models.fields import BooleanField
-from django.db.models import Value
 
 from embeddings.models import EmbeddingSpace
 from embeddings.port import Vector

@@ -88,9 +88,7 @@ def write_entry(*, memory: Memory, fact: IncomingFact) -> WriteResult:
         candidates = early
         if locked.revision != seen:
             candidates = _looked_at_again(locked, prepared, early, seen or 0)
-        decision = decide(
-            prepared.content, candidates, duplicate_threshold=fact.duplicate_threshold, force=fact.force
-        )
+        decision = decide(prepared.content, candidates, duplicate_threshold=fact.duplicate_threshold, force=fact.force)
         return _written(locked, prepared, decision)
 
 

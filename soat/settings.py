@@ -47,7 +47,9 @@ def _whole(name: str, default: int, *, minimum: int = 0, maximum: int | None = N
 def _choice(name: str, default: str, choices: Sequence[str]) -> str:
     value = _text(name, default)
     if value not in choices:
-        raise ImproperlyConfigured(f"{name} must be one of {', '.join(c or '(empty)' for c in choices)}; it is {value!r}.")
+        raise ImproperlyConfigured(
+            f"{name} must be one of {', '.join(c or '(empty)' for c in choices)}; it is {value!r}."
+        )
     return value
 
 
@@ -74,7 +76,7 @@ if not SECRET_KEY:
         raise ImproperlyConfigured(
             "SECRET_KEY is not set: give it a long random value (only `manage.py standalone` and DEBUG do without)."
         )
-    SECRET_KEY = "insecure-only-for-debug-and-the-supervisor-of-the-standalone-stack"
+    SECRET_KEY = "insecure-only-for-debug-and-the-supervisor-of-the-standalone-stack"  # noqa: S105
 
 FIELD_ENCRYPTION_KEYS = _list("FIELD_ENCRYPTION_KEYS")
 for _key in FIELD_ENCRYPTION_KEYS:
@@ -162,7 +164,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES
 
 _local_storage = {
     "BACKEND": "django.core.files.storage.FileSystemStorage",
-    "OPTIONS": {"location": str(FILES_STORAGE_DIR), "directory_permissions_mode": 0o700, "file_permissions_mode": 0o600},
+    "OPTIONS": {
+        "location": str(FILES_STORAGE_DIR),
+        "directory_permissions_mode": 0o700,
+        "file_permissions_mode": 0o600,
+    },
 }
 _s3_storage = {
     "BACKEND": "storages.backends.s3.S3Storage",
@@ -273,7 +279,13 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
-    "ENUM_NAME_OVERRIDES": {},
+    "ENUM_NAME_OVERRIDES": {
+        "EntrySourceTypeEnum": "memories.models.SourceType.choices",
+        "DocumentStatusEnum": "documents.models.DocumentStatus.choices",
+        "WriteActionEnum": "memories.services.WriteAction",
+        "UserRoleEnum": "soat.tenancy.models.Role.choices",
+    },
+    "SORT_OPERATION_PARAMETERS": False,
 }
 
 LOGGING = {

@@ -7,10 +7,10 @@ from rest_framework import serializers
 from documents.models import DocumentStatus
 from soat.core.body import Body
 from soat.core.fields import Choice, Flag, JsonObject, TagMap, Text, WholeNumber
+from soat.core.openapi import page_of
 from soat.core.pages import ProjectPageQuery
 from soat.engine.chunk import ChunkRequest, ChunkStrategy
 from soat.files.api.schemas import FileName, PathText
-from soat.tenancy.api.schemas import PageMeta
 
 MAX_CONTENT_CHARACTERS = 2**31
 MAX_TITLE = 512
@@ -123,7 +123,4 @@ class DocumentStatusRecord(serializers.Serializer[None]):
     error = serializers.CharField(allow_null=True)
 
 
-class DocumentPageList(PageMeta):
-    """A page of documents."""
-
-    data = DocumentRecord(many=True)
+DocumentPageList = page_of("DocumentPageList", DocumentRecord)

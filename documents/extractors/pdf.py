@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pypdfium2
 from pdfminer.high_level import extract_text
-from pdfminer.pdfparser import PDFException
+from pdfminer.pdfexceptions import PDFException
 from pypdfium2 import raw as pdfium_c
 
 from documents.extractors.registry import ExtractionError, ExtractionFailed

@@ -14,9 +14,7 @@ from soat.tenancy.viewsets import ResourceViewSet
 class EmbeddingViewSet(ResourceViewSet):
     """Vectors for an application's own use."""
 
-    @operation(
-        "createEmbeddings", tag="embeddings", request=EmbeddingsRequest, responses={200: EmbeddingsResponse}
-    )
+    @operation("createEmbeddings", tag="embeddings", request=EmbeddingsRequest, responses={200: EmbeddingsResponse})
     def create(self, request: Request) -> Response:
         """Embed one text or several."""
         require_any_project(self.caller, "embeddings:CreateEmbeddings")
@@ -25,7 +23,9 @@ class EmbeddingViewSet(ResourceViewSet):
         if texts is None and "input" not in body:
             raise ValidationFailed("Give input or inputs.", meta={"missingFields": ["input"]})
         if texts is not None and "input" in body:
-            raise ValidationFailed("Give input or inputs, not both.", meta={"fields": {"inputs": "stands beside input."}})
+            raise ValidationFailed(
+                "Give input or inputs, not both.", meta={"fields": {"inputs": "stands beside input."}}
+            )
         if texts is None:
             (vector,) = embed_raw([body["input"]], field="input")
             return Response({"embedding": vector.tolist()})

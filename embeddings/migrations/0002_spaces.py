@@ -4,26 +4,31 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('embeddings', '0001_vector_extension'),
+        ("embeddings", "0001_vector_extension"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='EmbeddingSpace',
+            name="EmbeddingSpace",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('provider', models.CharField(max_length=32)),
-                ('model', models.CharField(max_length=255)),
-                ('dimensions', models.PositiveSmallIntegerField()),
-                ('is_current', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("provider", models.CharField(max_length=32)),
+                ("model", models.CharField(max_length=255)),
+                ("dimensions", models.PositiveSmallIntegerField()),
+                ("is_current", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('provider', 'model', 'dimensions'), name='space_unique'), models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('is_current',), name='space_one_current'), models.CheckConstraint(condition=models.Q(('dimensions__gt', 0)), name='space_has_dimensions')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("provider", "model", "dimensions"), name="space_unique"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_current", True)), fields=("is_current",), name="space_one_current"
+                    ),
+                    models.CheckConstraint(condition=models.Q(("dimensions__gt", 0)), name="space_has_dimensions"),
+                ],
             },
         ),
     ]

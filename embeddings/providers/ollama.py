@@ -120,7 +120,7 @@ class OllamaEmbedder:
             self._context = min(known, LONGEST_CONTEXT)
         return self._context
 
-    def embed(self, texts: Sequence[str], *, kind: TextKind, urgent: bool = False) -> list[Answer]:  # noqa: ARG002
+    def embed(self, texts: Sequence[str], *, kind: TextKind, urgent: bool = False) -> list[Answer]:
         """Embed texts; the server knows no kinds. It is told not to truncate, so that what is too long is refused."""
         if not texts:
             return []

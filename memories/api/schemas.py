@@ -6,8 +6,8 @@ from memories.models import SourceType
 from memories.services import WriteAction
 from soat.core.body import Body
 from soat.core.fields import Choice, Flag, JsonObject, Number, Text, TextList
+from soat.core.openapi import page_of
 from soat.core.pages import PageQuery, ProjectPageQuery
-from soat.tenancy.api.schemas import PageMeta
 
 MAX_DESCRIPTION = 10_000
 MAX_TAGS = 100
@@ -41,7 +41,7 @@ class EntryCreate(Body):
 
     memory_id = Text(max_length=64)
     content = Text(max_length=2**31)
-    source_type = Choice(SourceType.values, required=False)
+    source_type = Choice(SourceType.choices, required=False)
     tags = TextList(max_items=MAX_TAGS, required=False)
     metadata = JsonObject(required=False)
     duplicate_threshold = Number(min_value=0, max_value=1, required=False, allow_null=True)
@@ -75,10 +75,7 @@ class MemoryRecord(serializers.Serializer[None]):
     updated_at = serializers.DateTimeField()
 
 
-class MemoryPage(PageMeta):
-    """A page of memories."""
-
-    data = MemoryRecord(many=True)
+MemoryPage = page_of("MemoryPage", MemoryRecord)
 
 
 class MemoryEntryRecord(serializers.Serializer[None]):
@@ -108,7 +105,4 @@ class MemoryEntryWriteResult(MemoryEntryRecord):
     matched_entry_id = serializers.CharField(required=False)
 
 
-class MemoryEntryPage(PageMeta):
-    """A page of entries."""
-
-    data = MemoryEntryRecord(many=True)
+MemoryEntryPage = page_of("MemoryEntryPage", MemoryEntryRecord)

@@ -8,3 +8,7 @@ class ApiConfig(AppConfig):
 
     name = "soat.api"
     label = "api"
+
+    def ready(self) -> None:
+        """Register what extends the OpenAPI document."""
+        from soat.api import openapi  # noqa: F401, PLC0415  (it registers itself when it is imported)

@@ -51,7 +51,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
         logger.error("The database does not answer: %s", error)
         body = envelope("RESOURCE_BUSY", "The database does not answer; try again shortly.")
         return Response(body, status=503, headers={"Retry-After": "5"})
-    logger.exception("Unexpected error in %s", type(context.get("view")).__name__, exc_info=error)
+    logger.error("Unexpected error in %s", type(context.get("view")).__name__, exc_info=error)
     return Response(envelope("INTERNAL_ERROR", "Something went wrong on the server."), status=500)
 
 

@@ -24,7 +24,9 @@ def ready(request: HttpRequest) -> JsonResponse:
     checks = _database_checks()
     checks["broker"] = OK if broker_answers() else "the broker does not answer"
     is_ready = all(state == OK for state in checks.values())
-    return JsonResponse({"status": OK if is_ready else "unavailable", "checks": checks}, status=200 if is_ready else 503)
+    return JsonResponse(
+        {"status": OK if is_ready else "unavailable", "checks": checks}, status=200 if is_ready else 503
+    )
 
 
 def _database_checks() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What the broker says of itself, through Celery's own connection."""
 
 import logging
+from typing import Any
 
 from celery import Task
 from django.db import transaction
@@ -15,7 +16,8 @@ def queue_length(queue: str) -> int:
     """Return the number of messages that wait in ``queue``. Raises ``OSError`` or a broker error."""
     with app.connection_for_read() as connection:
         connection.ensure_connection(max_retries=1)
-        return int(connection.default_channel.client.llen(queue))
+        channel: Any = connection.default_channel
+        return int(channel.client.llen(queue))
 
 
 def broker_answers() -> bool:
@@ -28,7 +30,7 @@ def broker_answers() -> bool:
     return True
 
 
-def publish_on_commit(task: Task, *args: object) -> None:
+def publish_on_commit(task: "Task[..., None]", *args: object) -> None:
     """Publish a task once the transaction is committed.
 
     A broker that is down fails no request: the row says what is to be done, and the sweep publishes

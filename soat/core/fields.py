@@ -59,7 +59,10 @@ class Text(serializers.CharField):
         return value
 
 
-BOUND_MESSAGES = {"min_value": "must be at least {min_value}.", "max_value": "must be at most {max_value}."}
+BOUND_MESSAGES: dict[str, Any] = {
+    "min_value": "must be at least {min_value}.",
+    "max_value": "must be at most {max_value}.",
+}
 
 
 class WholeNumber(serializers.IntegerField):

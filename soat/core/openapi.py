@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 
@@ -19,6 +20,19 @@ def operation(
     """Describe a viewset method; ``operation_id`` is the contract's name for it."""
     return extend_schema(
         operation_id=operation_id, tags=[tag], request=request, responses=responses, parameters=list(query)
+    )
+
+
+def page_of(name: str, record: type[serializers.Serializer[Any]]) -> Any:
+    """Describe a page of ``record``."""
+    return inline_serializer(
+        name,
+        {
+            "data": record(many=True),
+            "total": serializers.IntegerField(),
+            "limit": serializers.IntegerField(),
+            "offset": serializers.IntegerField(),
+        },
     )
 
 

@@ -36,7 +36,7 @@ class StrictJSONParser(JSONParser):
     def parse(
         self,
         stream: IO[Any],
-        media_type: str | None = None,  # noqa: ARG002
+        media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return the decoded value. Raises ``ParseError`` (400) and ``TooLarge`` (413)."""

@@ -37,7 +37,7 @@ class ChunkField(StrEnum):
     OVERLAP = "chunk_overlap"
 
 
-class ChunkConfigRefused(ValueError):  # noqa: N818
+class ChunkConfigRefused(ValueError):
     """A configuration that makes no chunks; ``field`` names the wrong value."""
 
     def __init__(self, field: ChunkField, message: str) -> None:

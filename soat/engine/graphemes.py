@@ -9,9 +9,9 @@ import regex
 MAX_CLUSTER = 256
 
 _CLUSTER = regex.compile(r"\X")
-# Whether a cluster ends after these can depend on more than one character to the left.
+# Whether a cluster ends after these can depend on more than one character to the left. (After a flag letter too,
+# but two of them alone are never a break, so a pair proves nothing wrong.)
 _CONTEXTUAL = frozenset({"Mn", "Mc", "Me", "Cf", "Sk", "Lm"})
-_FIRST_FLAG, _LAST_FLAG = "\U0001f1e6", "\U0001f1ff"
 
 
 def floor_boundary(text: str, at: int, start: int = 0) -> int:
@@ -53,6 +53,6 @@ def _pair_breaks(text: str, at: int) -> bool:
     left, right = text[at - 1], text[at]
     if left.isascii() and right.isascii():
         return left != "\r" or right != "\n"
-    if unicodedata.category(left) in _CONTEXTUAL or _FIRST_FLAG <= left <= _LAST_FLAG:
+    if unicodedata.category(left) in _CONTEXTUAL:
         return False
     return _CLUSTER.fullmatch(left + right) is None

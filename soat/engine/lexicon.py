@@ -37,7 +37,7 @@ LABELLED = _words("vitamin plan group type class grade hepatitis option section 
 COUNTED_BY_A = _words("few little bit")
 
 # A point after these ends no sentence.
-ABBREVIATED = _words("mr mrs ms dr prof st no nr vs inc ltd co jr sr approx dept")
+ABBREVIATED = _words("mr mrs ms dr prof st nr vs inc ltd co jr sr approx dept")
 # Whoever these mean depends on whether the words are quoted.
 SPEAKERS = _words("i me my mine we us our ours you your yours i'm i'd i've i'll ich wir yo je moi eu io ik я мы")
 

@@ -25,7 +25,7 @@ class PathFault(StrEnum):
     TOO_LONG = "too_long"
 
 
-class PathRefused(ValueError):  # noqa: N818
+class PathRefused(ValueError):
     """A path that cannot be stored; ``reason`` says why."""
 
     def __init__(self, reason: PathFault) -> None:

@@ -56,7 +56,7 @@ D = TypeVar("D", bound=DocumentRow)
 M = TypeVar("M", bound=MemoryRow)
 
 
-class LimitRefused(ValueError):  # noqa: N818
+class LimitRefused(ValueError):
     """A limit below 1."""
 
 

@@ -40,7 +40,7 @@ class TextFault(StrEnum):
     SURROGATE = "surrogate"
 
 
-class TextRefused(ValueError):  # noqa: N818
+class TextRefused(ValueError):
     """A text that must not be stored; ``reason`` says why."""
 
     def __init__(self, reason: TextFault) -> None:

@@ -88,10 +88,9 @@ _EVENED = (
 _NUMBER_NEXT = regex.compile(r"\s*[$€£¥₹]?\.?\d")
 _BRACKETED_NUMBER = regex.compile(r"\([\d.,]++\)")
 _PAUSES = frozenset(".,;:!?")
-_FULL_BRACKETED_NUMBER = regex.compile(r"\([\d.,]++\)")
-_PAUSES = frozenset(".;!?")
+_FULL_PAUSES = frozenset(".;!?")
 _NOTHING_LEFT = regex.compile(r"\s*+\Z")
-_SENTENCE_ENDS = frozenset(".!?:\n")
+_SENTENCE_ENDS = frozenset(".!?:")
 _KEPT_PUNCTUATION = frozenset("%&#@/\\*†‡‰§¶")
 
 
@@ -173,11 +172,9 @@ def _pauses(char: str, after: str, previous: Token | None) -> bool:
     """
     if previous is None or previous.key == PAUSE:
         return False
-    if previous.kind is FactKind.NEGATION and previous.key != "no":
+    if previous.kind is FactKind.NEGATION:
         return True
-    if char not in _FULL_PAUSES:
-        return previous.key == "no"
-    return not after.isalnum() and not _abbreviates(previous)
+    return char in _FULL_PAUSES and not after.isalnum() and not _abbreviates(previous)
 
 
 def _abbreviates(previous: Token | None) -> bool:

@@ -19,7 +19,7 @@ class VectorFault(StrEnum):
     INFINITE = "infinite"
 
 
-class VectorRefused(ValueError):  # noqa: N818
+class VectorRefused(ValueError):
     """A vector that counts as a failed embedding; ``reason`` says why."""
 
     def __init__(self, reason: VectorFault, message: str) -> None:

@@ -14,7 +14,7 @@ class File(TimeStamped):
     """One stored file. ``path`` is a label, unique in its project; the bytes lie under ``storage_key``."""
 
     public_id = PublicIdField(prefix="file")
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="files")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="files", db_index=False)
     prefix = models.CharField(max_length=1024, default="/")
     filename = models.CharField(max_length=255)
     path = models.CharField(max_length=1024, null=True, blank=True)  # noqa: DJ001  (null: no path; "" is none)
@@ -27,7 +27,9 @@ class File(TimeStamped):
     class Meta:
         ordering: ClassVar = ["-created_at", "-id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "path"], name="file_path_unique", condition=Q(path__isnull=False)),
+            models.UniqueConstraint(
+                fields=["project", "path"], name="file_path_unique", condition=Q(path__isnull=False)
+            ),
             models.CheckConstraint(condition=Q(size__gte=0), name="file_size_not_negative"),
         ]
         indexes: ClassVar = [models.Index(fields=["project", "-created_at", "-id"], name="file_list")]

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File as DjangoFile
@@ -43,8 +43,9 @@ def open_bytes(key: str) -> IO[bytes]:
     """Open the bytes under ``key`` for reading. Raises ``FileNotFoundError`` or ``ServiceUnavailable``."""
     try:
         with _translated("open a file"):
-            handle: Any = default_storage.open(key, "rb")
-            handle.size  # noqa: B018  (S3 opens lazily: ask now, so that a missing object is known here)
+            handle: IO[bytes] = default_storage.open(key, "rb")
+            # S3 opens lazily: ask for the size now, so that a missing object is known here.
+            _ = cast("Any", handle).size
             return handle
     except ServiceUnavailable as error:
         cause = error.__cause__

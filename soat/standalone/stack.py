@@ -1,5 +1,6 @@
 """The whole stack: which programs there are, what they are told, and in which order they come and go."""
 
+import math
 import os
 import signal
 import socket
@@ -89,16 +90,32 @@ class Stack:
         worker = [
             *(*celery, "worker", "--queues", "default,ingestion", "--hostname", self._node),
             *("--concurrency", str(options.workers), "--loglevel", "INFO"),
+            *("--without-mingle", "--without-gossip"),  # looking for other workers takes a second of the start
         ]
-        schedule, begun = self._state.run / "celerybeat-schedule", time.time()
-        # Without a pid file: one that a killed beat left behind would keep the next from starting.
-        beat = [*celery, "beat", "--schedule", str(schedule), "--pidfile=", "--loglevel", "INFO"]
         return [
             self._child("web", web, lambda: answers_http(options.host, self._port, "/health"), _STOP_WEB),
             self._child("worker", worker, lambda: answers_ping(broker_url, self._node), _STOP_WORKER),
-            # Beat answers nobody, but it writes its schedule when it is up.
-            self._child("beat", beat, lambda: _written_since(schedule, begun), _STOP_BEAT),
+            self._beat(celery),
         ]
+
+    def _beat(self, celery: list[str]) -> Child:
+        schedule, begun = self._state.run / "celerybeat-schedule", math.inf
+        # Without a pid file: one that a killed beat left behind would keep the next from starting.
+        arguments = [*celery, "beat", "--schedule", str(schedule), "--pidfile=", "--loglevel", "INFO"]
+        program = self._program("beat", arguments, layer=_ABOVE_THE_SERVERS, stop=_STOP_BEAT)
+
+        def prepare() -> Program:
+            nonlocal begun
+            begun = time.time()
+            return program
+
+        # Beat answers nobody, but it writes its schedule when it is up.
+        return Child(
+            name="beat",
+            prepare=prepare,
+            is_ready=lambda: _written_since(schedule, begun),
+            ready_within=_READY_SECONDS,
+        )
 
     def _supervise(self) -> None:
         roster = Roster(self._state.ledger)

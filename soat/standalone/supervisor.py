@@ -20,7 +20,7 @@ _IDLE_SECONDS = 5.0
 _FIRST_LOOK, _LONGEST_LOOK = 0.02, 0.5
 
 
-class Interrupted(Exception):  # noqa: N818  (not an error: the user asked for it)
+class Interrupted(Exception):
     """We were asked to stop."""
 
 

@@ -52,7 +52,7 @@ class Caller:
     project_id: int | None = None
     project_public_id: str | None = None
 
-    def projects(self, action: str) -> ProjectScope:  # noqa: ARG002  (every action is granted alike so far)
+    def projects(self, action: str) -> ProjectScope:
         """Return the projects in which this caller may do ``action``."""
         if self.project_id is not None:
             return ProjectScope(everything=False, ids=(self.project_id,))

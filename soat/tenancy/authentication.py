@@ -28,7 +28,7 @@ class BearerAuthentication(BaseAuthentication):
             raise Unauthorized("The Authorization header must be: Bearer <token>.")
         return _by_key(token) if token.startswith(KEY_PREFIX) else _by_jwt(token)
 
-    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+    def authenticate_header(self, request: Request) -> str:
         """Name the scheme, so that a missing credential is answered with 401."""
         return "Bearer"
 

@@ -36,7 +36,10 @@ def bootstrap_user(*, username: str, password: str) -> User:
 
 
 def log_in(*, username: str, password: str) -> tuple[User, str]:
-    """Return the user and a fresh JWT. Raises ``Unauthorized``; an unknown name costs as much time as a wrong password."""
+    """Return the user and a fresh JWT.
+
+    Raises ``Unauthorized``; an unknown name costs as much time as a wrong password.
+    """
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
         check_password(password, _dummy_hash())

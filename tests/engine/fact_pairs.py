@@ -97,6 +97,8 @@ CHANGED: list[Pair] = [
         ("No, he will come.", "No he will come."),
         ("Ana es alérgica a la penicilina.", "Ana no es alérgica a la penicilina."),
         ("No, es alérgico.", "No es alérgico."),
+        ("No. He will come.", "No he will come."),
+        ("Нет, он ест мясо.", "Нет он ест мясо."),
         ("Ele gosta de café.", "Ele não gosta de café."),
         ("Il mange de la viande.", "Il ne mange pas de viande."),
         ("Peter ist verheiratet.", "Peter ist nicht verheiratet."),

@@ -47,7 +47,7 @@ class LocalEmbedder:
         encoding = self._model.get().encode(text, framed=False)
         return token_windows(text, encoding.offsets, limit=WINDOW_TOKENS, overlap=OVERLAP_TOKENS)
 
-    def embed(self, texts: Sequence[str], *, kind: TextKind, urgent: bool = False) -> list[Answer]:  # noqa: ARG002
+    def embed(self, texts: Sequence[str], *, kind: TextKind, urgent: bool = False) -> list[Answer]:
         """Embed texts; the model knows neither kinds nor timeouts.
 
         A text gets the same vector whichever texts are beside it, so a stored text and the same text as a query meet.

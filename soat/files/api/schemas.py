@@ -7,8 +7,8 @@ from rest_framework import serializers
 
 from soat.core.body import Body
 from soat.core.fields import Text
+from soat.core.openapi import page_of
 from soat.engine.match import PathRefused, canonical_path
-from soat.tenancy.api.schemas import PageMeta
 
 MAX_METADATA_CHARACTERS = 65_536
 MAX_PREFIX = 700
@@ -112,7 +112,4 @@ class FileRecord(serializers.Serializer[None]):
     updated_at = serializers.DateTimeField()
 
 
-class FilePage(PageMeta):
-    """A page of files."""
-
-    data = FileRecord(many=True)
+FilePage = page_of("FilePage", FileRecord)

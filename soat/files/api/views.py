@@ -80,7 +80,10 @@ class UploadViewSet(ResourceViewSet):
     parser_classes = (BoundedMultiPartParser,)
 
     @operation(
-        "uploadFile", tag="files", request={"multipart/form-data": schemas.UploadFile}, responses={201: schemas.FileRecord}
+        "uploadFile",
+        tag="files",
+        request={"multipart/form-data": schemas.UploadFile},
+        responses={201: schemas.FileRecord},
     )
     def create(self, request: Request) -> Response:
         """Store the file part of a form."""
@@ -99,9 +102,7 @@ class UploadViewSet(ResourceViewSet):
 class Base64UploadViewSet(ResourceViewSet):
     """Uploads as base64 in JSON."""
 
-    @operation(
-        "uploadFileBase64", tag="files", request=schemas.UploadFileBase64, responses={201: schemas.FileRecord}
-    )
+    @operation("uploadFileBase64", tag="files", request=schemas.UploadFileBase64, responses={201: schemas.FileRecord})
     def create(self, request: Request) -> Response:
         """Store the decoded ``content``."""
         project, body = self.target_project_and_body("files:UploadFile", schemas.UploadFileBase64)

@@ -4,6 +4,7 @@ from rest_framework import serializers
 
 from soat.core.body import Body
 from soat.core.fields import Text, TextList
+from soat.core.openapi import page_of
 
 
 class Credentials(Body):
@@ -85,21 +86,7 @@ class ApiKeyCreated(ApiKeyRecord):
     key = serializers.CharField()
 
 
-class PageMeta(serializers.Serializer[None]):
-    """The frame of every list."""
-
-    total = serializers.IntegerField()
-    limit = serializers.IntegerField()
-    offset = serializers.IntegerField()
+ProjectPage = page_of("ProjectPage", ProjectRecord)
 
 
-class ProjectPage(PageMeta):
-    """A page of projects."""
-
-    data = ProjectRecord(many=True)
-
-
-class ApiKeyPage(PageMeta):
-    """A page of API keys."""
-
-    data = ApiKeyRecord(many=True)
+ApiKeyPage = page_of("ApiKeyPage", ApiKeyRecord)

@@ -2,72 +2,125 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import soat.core.ids
 from django.conf import settings
 from django.db import migrations, models
 
+import soat.core.ids
+
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Project',
+            name="Project",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('public_id', soat.core.ids.PublicIdField(editable=False, max_length=40, prefix='proj', unique=True)),
-                ('name', models.CharField(max_length=255)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("public_id", soat.core.ids.PublicIdField(editable=False, max_length=40, prefix="proj", unique=True)),
+                ("name", models.CharField(max_length=255)),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('public_id', soat.core.ids.PublicIdField(editable=False, max_length=40, prefix='user', unique=True)),
-                ('username', models.CharField(max_length=150, unique=True)),
-                ('role', models.CharField(choices=[('admin', 'Admin'), ('user', 'User')], default='user', max_length=8)),
-                ('is_staff', models.BooleanField(default=False, verbose_name='may use the admin')),
-                ('is_active', models.BooleanField(default=True)),
-                ('token_epoch', models.PositiveIntegerField(default=0, editable=False)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("public_id", soat.core.ids.PublicIdField(editable=False, max_length=40, prefix="user", unique=True)),
+                ("username", models.CharField(max_length=150, unique=True)),
+                (
+                    "role",
+                    models.CharField(choices=[("admin", "Admin"), ("user", "User")], default="user", max_length=8),
+                ),
+                ("is_staff", models.BooleanField(default=False, verbose_name="may use the admin")),
+                ("is_active", models.BooleanField(default=True)),
+                ("token_epoch", models.PositiveIntegerField(default=0, editable=False)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ApiKey',
+            name="ApiKey",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('public_id', soat.core.ids.PublicIdField(editable=False, max_length=40, prefix='key', unique=True)),
-                ('name', models.CharField(max_length=255)),
-                ('key_prefix', models.CharField(editable=False, max_length=8)),
-                ('key_hash', models.BinaryField(max_length=32, unique=True)),
-                ('last_used_at', models.DateTimeField(editable=False, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to='tenancy.project')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("public_id", soat.core.ids.PublicIdField(editable=False, max_length=40, prefix="key", unique=True)),
+                ("name", models.CharField(max_length=255)),
+                ("key_prefix", models.CharField(editable=False, max_length=8)),
+                ("key_hash", models.BinaryField(max_length=32, unique=True)),
+                ("last_used_at", models.DateTimeField(editable=False, null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_keys",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_keys",
+                        to="tenancy.project",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.AddConstraint(
-            model_name='user',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('is_superuser', True), ('role', 'admin')), models.Q(('is_superuser', False), ('role', 'user')), _connector='OR'), name='user_admin_role_is_superuser'),
+            model_name="user",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("is_superuser", True), ("role", "admin")),
+                    models.Q(("is_superuser", False), ("role", "user")),
+                    _connector="OR",
+                ),
+                name="user_admin_role_is_superuser",
+            ),
         ),
     ]

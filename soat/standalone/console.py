@@ -1,6 +1,6 @@
 """What the person who started the stack gets to see."""
 
-import contextlib
+import os
 import time
 from pathlib import Path
 from typing import TextIO
@@ -15,10 +15,14 @@ class Console:
 
     def note(self, text: str) -> None:
         """Print a sentence."""
-        # A pipe whose reader has gone (``| head``) is no reason to stop the stack.
-        with contextlib.suppress(OSError, ValueError):
+        try:
             self._stream.write(f"{text}\n")
             self._stream.flush()
+        except BrokenPipeError:
+            # The reader has gone (``| head``), which is no reason to stop the stack, nor to fail at its end.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
 
     def report(self, name: str, what: str) -> None:
         """Print what became of a part."""

@@ -28,8 +28,8 @@ def start(closed_folder: Path) -> Generator[Callable[..., Run]]:
     """Start the small stack on a state folder of this test."""
     runs: list[Run] = []
 
-    def begin(*arguments: str, **options: dict[str, str]) -> Run:
-        runs.append(Run(closed_folder / "state", *arguments, **options))
+    def begin(*arguments: str, environment: dict[str, str] | None = None) -> Run:
+        runs.append(Run(closed_folder / "state", *arguments, environment=environment))
         return runs[-1]
 
     yield begin

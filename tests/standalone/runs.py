@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from soat.standalone import processes
@@ -14,7 +14,10 @@ from soat.standalone.programs import Running
 from soat.standalone.state import StateFolder, read_env_file
 
 PROJECT = Path(__file__).resolve().parents[2]
-_OURS = ("DATABASE_URL", "CELERY_BROKER_URL", "SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "SOAT_", "EMBEDDING_", "FILES_")
+_OURS = (
+    *("DATABASE_URL", "CELERY_BROKER_URL", "SECRET_KEY", "FIELD_ENCRYPTION_KEYS"),
+    *("SOAT_", "EMBEDDING_", "FILES_", "PYTEST_"),
+)
 
 
 def bare_environment() -> dict[str, str]:
@@ -22,7 +25,7 @@ def bare_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 15.0) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait for something to become true, or fail."""
     deadline = time.monotonic() + seconds
     while not holds():
@@ -31,15 +34,21 @@ def wait_until(holds: Callable[[], bool], seconds: float = 15.0) -> None:
 
 
 class Run:
-    """One run of the small stack."""
+    """One run of the small stack, or of another ``command`` that runs a stack on the state folder."""
 
-    def __init__(self, root: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        command: Sequence[str] | None = None,
+    ) -> None:
         root.parent.mkdir(parents=True, exist_ok=True)
         self.state = StateFolder(root)
         self._output = root.parent / f"output-{time.monotonic_ns()}.txt"
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.standalone.small_stack", str(root), *arguments],
+                command or [sys.executable, "-m", "tests.standalone.small_stack", str(root), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -53,19 +62,19 @@ class Run:
         """What it has printed so far."""
         return self._output.read_text()
 
-    def wait_for(self, text: str) -> "Run":
+    def wait_for(self, text: str, seconds: float = 30.0) -> "Run":
         """Wait until it has printed a text."""
 
         def printed() -> bool:
             assert self.process.poll() is None or text in self.output, self.output
             return text in self.output
 
-        wait_until(printed)
+        wait_until(printed, seconds)
         return self
 
-    def wait_ready(self) -> "Run":
+    def wait_ready(self, seconds: float = 30.0) -> "Run":
         """Wait until everything is up."""
-        return self.wait_for("SOAT is ready at")
+        return self.wait_for("SOAT is ready at", seconds)
 
     @property
     def settings(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from soat.standalone import processes
+from soat.standalone.console import Console
 from soat.standalone.errors import StandaloneError
 from soat.standalone.lock import sole_user
 from soat.standalone.programs import Running
@@ -81,3 +82,12 @@ def test_a_folder_is_removed_by_the_watchdog(tmp_path: Path) -> None:
     roster.remove_at_end(tmp_path / "gone")
     roster.close()
     assert not (tmp_path / "gone").exists()
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        console = Console(stream)
+        console.note("nobody reads this")
+        console.report("web", "nor this")

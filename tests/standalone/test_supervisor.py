@@ -56,6 +56,10 @@ class Stage:
     def log(self, name: str = "dummy") -> Path:
         return self._folder / f"{name}.log"
 
+    def pids(self) -> list[int]:
+        """Return the process ids that the dummy has written."""
+        return [int(line.split()[1]) for line in self.log().read_text().splitlines()]
+
     def _report(self, name: str, what: str) -> None:
         self.said.append(f"{name} {what}")
         self.on_report(self.said[-1])
@@ -72,13 +76,12 @@ def stage(roster: Roster, tmp_path: Path) -> Generator[Stage]:
 
 def test_a_child_that_dies_is_started_again(stage: Stage) -> None:
     code = f"import os; print('pid', os.getpid(), flush=True); {SLEEP}"
-    pids = lambda: [int(line.split()[1]) for line in stage.log().read_text().splitlines()]  # noqa: E731
     stage.supervisor.start([stage.child(stage.program(code), ready="pid")])
-    os.kill(pids()[0], signal.SIGKILL)
+    os.kill(stage.pids()[0], signal.SIGKILL)
 
     def end_when_back(line: str) -> None:
         if "ready" in line:
-            wait_until(lambda: len(pids()) == 2)
+            wait_until(lambda: len(stage.pids()) == 2)
             stage.supervisor.request_stop()
 
     stage.on_report = end_when_back
@@ -107,12 +110,11 @@ def test_a_child_that_never_gets_ready_is_given_up(stage: Stage) -> None:
 
 def test_processes_below_a_dead_child_are_gone_before_the_next(stage: Stage) -> None:
     code = f"import os; below = os.fork(); print('below', below, flush=True) if below else None; {SLEEP}"
-    below = lambda: [int(line.split()[1]) for line in stage.log().read_text().splitlines()]  # noqa: E731
     started = stage.roster.spawn(stage.program(code))
     wait_until(lambda: stage.log().read_text() != "")
     os.kill(started.running.pid, signal.SIGKILL)
     wait_until(lambda: started.exit_status() is not None)
-    assert started.running.remaining() == below()
+    assert started.running.remaining() == stage.pids(), "the one below lives on"
     started.stop()
     assert started.running.remaining() == []
     stage.roster.forget(started)

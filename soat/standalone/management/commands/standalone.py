@@ -59,3 +59,5 @@ class Command(BaseCommand):
             Stack(chosen, console).run()
         except StandaloneError as error:
             raise CommandError(str(error)) from None
+        except KeyboardInterrupt:  # while the last run is still being cleared away
+            raise CommandError("interrupted", returncode=130) from None

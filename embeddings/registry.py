@@ -45,4 +45,21 @@ def _ollama(config: EmbeddingConfig) -> Embedder:
     return build(config)
 
 
-PROVIDERS: Mapping[str, Callable[[EmbeddingConfig], Embedder]] = {"local": _local, "ollama": _ollama}
+def _openai(config: EmbeddingConfig) -> Embedder:
+    from embeddings.providers.openai import build  # noqa: PLC0415 - only when chosen
+
+    return build(config)
+
+
+def _bedrock(config: EmbeddingConfig) -> Embedder:
+    from embeddings.providers.bedrock import build  # noqa: PLC0415 - only when chosen
+
+    return build(config)
+
+
+PROVIDERS: Mapping[str, Callable[[EmbeddingConfig], Embedder]] = {
+    "local": _local,
+    "ollama": _ollama,
+    "openai": _openai,
+    "bedrock": _bedrock,
+}

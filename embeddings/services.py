@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from embeddings.batching import EmbeddedText, embed_texts, mean_vector
+from embeddings.metrics import CountedEmbedder
 from embeddings.models import EmbeddingSpace
 from embeddings.port import (
     Embedder,
@@ -19,11 +20,15 @@ from embeddings.port import (
     TextKind,
     Vector,
 )
+from embeddings.providers.answers import checked_vectors
 from embeddings.registry import build_embedder
 from embeddings.spaces import SpaceState, configured_identity, space_status
 from soat.core.errors import ServiceUnavailable, SoatError, ValidationFailed
 
 logger = logging.getLogger(__name__)
+
+# The reasons that lie in the text; all others lie in the provider, and no caller could do anything about them.
+_TEXT_FAULTS = frozenset({Reason.INVALID_TEXT, Reason.NO_CONTENT, Reason.TOO_LONG, Reason.REFUSED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class QueryVector:
 
 @functools.cache
 def _built(config: EmbeddingConfig) -> Embedder:
-    return build_embedder(config)
+    return CountedEmbedder(build_embedder(config))
 
 
 def configured_embedder() -> Embedder:
@@ -111,9 +116,20 @@ def embed_raw(texts: Sequence[str], *, field: str) -> list[Vector]:
 
 
 def _embedded(texts: Sequence[str], kind: TextKind, *, urgent: bool) -> list[EmbeddedText]:
-    return embed_texts(
-        configured_embedder(), texts, kind=kind, concurrency=settings.EMBEDDING_CONCURRENCY, urgent=urgent
-    )
+    """Embed texts; an embedder that cannot be built, or whose vectors cannot be stored, leaves them without any."""
+    try:
+        embedder = configured_embedder()
+    except EmbedderMisconfigured as error:
+        return [EmbeddedText(error=error)] * len(texts)
+    embedded = embed_texts(embedder, texts, kind=kind, concurrency=settings.EMBEDDING_CONCURRENCY, urgent=urgent)
+    return [_usable(text) for text in embedded]
+
+
+def _usable(text: EmbeddedText) -> EmbeddedText:
+    """Return the text, or its error when one of its vectors is of another length, all zeros or not finite."""
+    answers = checked_vectors(text.windows, count=len(text.windows), dimensions=settings.EMBEDDING_DIMENSIONS)
+    refused = next((answer for answer in answers if isinstance(answer, EmbeddingRejected)), None)
+    return text if refused is None else EmbeddedText(error=refused)
 
 
 def _one_vector(embedded: EmbeddedText, field: str) -> Vector:
@@ -127,10 +143,10 @@ def _one_vector(embedded: EmbeddedText, field: str) -> Vector:
 
 
 def _for_caller(error: EmbeddingError, field: str) -> SoatError:
-    if error.permanent:
+    if isinstance(error, EmbeddingRejected) and error.reason in _TEXT_FAULTS:
         message = f"cannot be embedded: {error}"
         return ValidationFailed(f"{field} {message}", meta={"fields": {field: message}})
-    logger.warning("The embedding provider does not answer: %s", error)
+    logger.warning("The embedding provider gives no vector: %s", error)
     return ServiceUnavailable(
         "The embedding provider does not answer; try again later.", code="EMBEDDING_UNAVAILABLE", retry_after=5
     )

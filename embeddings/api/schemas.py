@@ -12,7 +12,7 @@ MAX_INPUT_CHARACTERS = 100_000
 class EmbeddingsRequest(Body):
     """The body of ``createEmbeddings``: one ``input`` or several ``inputs``."""
 
-    input = Text(max_length=MAX_INPUT_CHARACTERS, required=False)
+    input = Text(max_length=MAX_INPUT_CHARACTERS, nfc=True, required=False)
     inputs = TextList(max_items=MAX_INPUTS, item_length=MAX_INPUT_CHARACTERS, required=False)
 
 

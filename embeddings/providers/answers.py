@@ -61,7 +61,7 @@ def retry_after_seconds(header: str | None) -> float | None:
 def _checked(row: Row, dimensions: int) -> Answer:
     try:
         numbers = np.asarray(row, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return EmbeddingRejected(Reason.MALFORMED_ANSWER, "The embedding provider's vector is not a list of numbers.")
     if numbers.shape != (dimensions,):
         return EmbeddingRejected(

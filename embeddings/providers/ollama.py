@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 import httpx
 from ollama import Client
@@ -25,23 +24,21 @@ from embeddings.port import (
 )
 from embeddings.providers.answers import checked_vectors, retry_after_seconds
 from embeddings.providers.per_process import PerProcess
-from embeddings.windows import character_windows
+from embeddings.providers.remote import (
+    LONGEST_CONNECT,
+    checked_key,
+    checked_url,
+    estimated_windows,
+    on_loopback,
+    quoted,
+)
 
 DEFAULT_URL = "http://localhost:11434"
-LONGEST_CONNECT = 5.0
-"""Seconds; a server that takes longer to accept a connection is not there."""
-
 ALWAYS_FITS = 500
 """Characters that any model's input takes in all but odd scripts."""
 
 UNKNOWN_CONTEXT = 512
 """Tokens, the input of the usual small models, where the server does not say."""
-
-LONGEST_CONTEXT = 2048
-"""Tokens; wider windows would fit some models, but one vector then stands for several subjects."""
-
-CHARACTERS_PER_TOKEN = 3
-"""On the safe side for prose (4 to 5); denser text is refused as too long and cut further."""
 
 TOO_LONG_SIGNS = ("context length", "input length", "too large to process")
 NOT_FINITE_SIGN = "unsupported value"
@@ -54,12 +51,9 @@ WRONG_MODEL_SIGNS = ("does not support embed", "invalid model")
 def build(config: EmbeddingConfig) -> OllamaEmbedder:
     """Return the embedder; the server is first asked when there is something to embed."""
     url = config.base_url or DEFAULT_URL
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise EmbedderMisconfigured(
-            f"EMBEDDING_BASE_URL or OLLAMA_BASE_URL is {url!r}; it must be an address such as {DEFAULT_URL}."
-        )
-    return OllamaEmbedder(config, url)
+    return OllamaEmbedder(
+        config, checked_url(url, example=DEFAULT_URL, setting="EMBEDDING_BASE_URL or OLLAMA_BASE_URL")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +70,7 @@ class OllamaEmbedder:
     def __init__(self, config: EmbeddingConfig, url: str) -> None:
         self.space = Space("ollama", config.model, config.dimensions)
         self._config = config
+        self._key = checked_key(config.api_key)
         self._url = url
         self._clients = PerProcess(self._connect)
         self._context: int | None = None
@@ -84,14 +79,13 @@ class OllamaEmbedder:
         return _Clients(patient=self._client(self._config.timeout), urgent=self._client(self._config.query_timeout))
 
     def _client(self, timeout: float) -> Client:
-        key = self._config.api_key
-        on_loopback = urlsplit(self._url).hostname in ("localhost", "127.0.0.1", "::1")
         return Client(
             self._url,
             timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECT)),
-            headers={"Authorization": f"Bearer {key}"} if key else None,
-            event_hooks={"response": [_raise_refusal]},
-            trust_env=not on_loopback,  # a proxy for the outside world does not know this machine's own server
+            headers={"Authorization": f"Bearer {self._key}"} if self._key else None,
+            event_hooks={"response": [self._raise_refusal]},
+            follow_redirects=False,
+            trust_env=not on_loopback(self._url),
         )
 
     def close(self) -> None:
@@ -105,8 +99,7 @@ class OllamaEmbedder:
         """Cut by an estimate of the model's input in characters; the server's word decides in the end."""
         if len(text) <= ALWAYS_FITS:
             return [Span(0, len(text))]
-        limit = self._context_tokens() * CHARACTERS_PER_TOKEN
-        return character_windows(text, limit=limit, overlap=limit // 10)
+        return estimated_windows(text, tokens=self._context_tokens())
 
     def _context_tokens(self) -> int:
         """Return the model's input length as the server tells it, asked once; a guess while it does not answer."""
@@ -117,7 +110,7 @@ class OllamaEmbedder:
                 return UNKNOWN_CONTEXT
             told = [value for key, value in shown.items() if key.endswith(".context_length")]
             known = told[0] if told and isinstance(told[0], int) and told[0] > 0 else UNKNOWN_CONTEXT
-            self._context = min(known, LONGEST_CONTEXT)
+            self._context = known
         return self._context
 
     def embed(self, texts: Sequence[str], *, kind: TextKind, urgent: bool = False) -> list[Answer]:
@@ -138,22 +131,21 @@ class OllamaEmbedder:
             raise EmbeddingRejected(Reason.MALFORMED_ANSWER, "Ollama's answer holds no list of vectors.") from error
         return checked_vectors(response.embeddings, count=len(texts), dimensions=self.space.dimensions)
 
-
-def _raise_refusal(response: httpx.Response) -> None:
-    """Turn an error answer into our own error while its headers are at hand; the client would drop them."""
-    if response.status_code < HTTPStatus.BAD_REQUEST:
-        return
-    response.read()
-    message = _message(response)
-    retry_after = retry_after_seconds(response.headers.get("Retry-After"))
-    raise _refusal(response.status_code, message, retry_after)
+    def _raise_refusal(self, response: httpx.Response) -> None:
+        """Turn an error answer into our own error while its headers are at hand; the client would drop them."""
+        if response.status_code < HTTPStatus.MULTIPLE_CHOICES:
+            return
+        response.read()
+        message = quoted(_message(response), key=self._key)
+        retry_after = retry_after_seconds(response.headers.get("Retry-After"))
+        raise _refusal(response.status_code, message, retry_after)
 
 
 def _message(response: httpx.Response) -> str:
     try:
         return str(response.json()["error"])
     except (ValueError, KeyError, TypeError):
-        return response.text[:200]
+        return response.text
 
 
 def _refusal(status: int, message: str, retry_after: float | None) -> EmbeddingError:
@@ -164,8 +156,16 @@ def _refusal(status: int, message: str, retry_after: float | None) -> EmbeddingE
         return EmbeddingRejected(Reason.NOT_FINITE, said)
     if status in PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return EmbeddingUnavailable(said, retry_after=retry_after)
+    advice = _advice(status, message)
+    return EmbedderMisconfigured(f"{said}. {advice}") if advice else EmbeddingRejected(Reason.REFUSED, said)
+
+
+def _advice(status: int, message: str) -> str | None:
+    """Return which setting is at fault, None where it is the text."""
+    if status < HTTPStatus.BAD_REQUEST:
+        return "Redirects are not followed: EMBEDDING_BASE_URL must name the server."
     if status == HTTPStatus.NOT_FOUND or any(sign in message for sign in WRONG_MODEL_SIGNS):
-        return EmbedderMisconfigured(f"{said}. EMBEDDING_MODEL must name an embedding model that this server has.")
+        return "EMBEDDING_MODEL must name an embedding model that this server has."
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return EmbedderMisconfigured(f"{said}. Check EMBEDDING_API_KEY.")
-    return EmbeddingRejected(Reason.REFUSED, said)
+        return "Check EMBEDDING_API_KEY."
+    return None

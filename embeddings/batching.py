@@ -23,7 +23,7 @@ from embeddings.port import (
     TextKind,
     Vector,
 )
-from embeddings.windows import halves
+from soat.engine.windows import halves
 
 SHORTEST_CUT = 16
 """Characters; a text this short that is still too long for the model is no matter of length."""

@@ -5,16 +5,8 @@ from collections.abc import Sequence
 
 from prometheus_client import Counter, Histogram
 
-from embeddings.port import (
-    Answer,
-    Embedder,
-    EmbedderMisconfigured,
-    EmbeddingError,
-    EmbeddingRejected,
-    Space,
-    Span,
-    TextKind,
-)
+from embeddings.port import Answer, Embedder, EmbedderMisconfigured, EmbeddingError, EmbeddingRejected, Space, TextKind
+from soat.engine.windows import Span
 
 CALLS = Counter("soat_embedder_calls", "Calls of the embedding model, by kind of text and result.", ["kind", "result"])
 TEXTS = Counter("soat_embedder_texts", "Texts handed to the embedding model, by kind.", ["kind"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from soat.engine.windows import Span
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 """One embedding: shape ``(dimensions,)``, unit length, every number finite."""
@@ -42,13 +44,6 @@ class Space:
     provider: str
     model: str
     dimensions: int
-
-
-class Span(NamedTuple):
-    """A window of a text, as character offsets: ``text[start:end]``."""
-
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)

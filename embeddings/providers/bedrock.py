@@ -22,7 +22,6 @@ from embeddings.port import (
     EmbeddingUnavailable,
     Reason,
     Space,
-    Span,
     TextKind,
 )
 from embeddings.providers.answers import checked_vectors
@@ -39,6 +38,7 @@ from embeddings.providers.remote import (
     parsed,
     read_body,
 )
+from soat.engine.windows import Span
 
 SERVICE = "bedrock-runtime"
 EXAMPLE_URL = "https://bedrock-runtime.eu-central-1.amazonaws.com"

@@ -19,7 +19,6 @@ from embeddings.port import (
     EmbeddingUnavailable,
     Reason,
     Space,
-    Span,
     TextKind,
 )
 from embeddings.providers.answers import checked_vectors, retry_after_seconds
@@ -32,6 +31,7 @@ from embeddings.providers.remote import (
     on_loopback,
     quoted,
 )
+from soat.engine.windows import Span
 
 DEFAULT_URL = "http://localhost:11434"
 ALWAYS_FITS = 500

@@ -16,7 +16,6 @@ from embeddings.port import (
     EmbeddingUnavailable,
     Reason,
     Space,
-    Span,
     TextKind,
 )
 from embeddings.providers.answers import Row, checked_vectors, in_index_order
@@ -33,6 +32,7 @@ from embeddings.providers.remote import (
     parsed,
     read_body,
 )
+from soat.engine.windows import Span
 
 DEFAULT_URL = "https://api.openai.com/v1"
 LOCAL_EXAMPLE = "http://localhost:8000/v1"

@@ -9,8 +9,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from embeddings.port import EmbedderMisconfigured, EmbeddingUnavailable, Span
-from embeddings.windows import character_windows
+from embeddings.port import EmbedderMisconfigured, EmbeddingUnavailable
+from soat.engine.windows import Span, character_windows
 
 LONGEST_CONNECT = 5.0
 """Seconds; a server that takes longer to accept a connection is not there."""

@@ -1,81 +1,109 @@
-"""Windows of a text that is longer than an embedding model's input: together they cover all of it."""
+"""Where to cut a text that is longer than a model's input: pure functions, no model needed."""
 
-import re
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from operator import itemgetter
+from __future__ import annotations
 
-from soat.engine.boundaries import best_cut
-from soat.engine.graphemes import floor_boundary
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
 
-# An eighth of the input is repeated from window to window, so that a sentence at a cut is whole in one of them:
-# 32 tokens of 256, about the length of a long English sentence.
-OVERLAP_DIVISOR = 8
-
-_SPACE = re.compile(r"\s+")
-
-TokenOffsets = Callable[[str], Sequence[tuple[int, int]]]
-"""Start and end (characters) of each token of a text, in order, special tokens left out."""
+SENTENCE_ENDS = ".!?…。！？"  # noqa: RUF001
+CLOSING_MARKS = "\"'”’»)]"  # noqa: RUF001
+LONGEST_GAP = 64
+"""How far back to look for the end of a sentence; a page of blanks must not cost the square of its length."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextWindow:
-    """A part of a text: ``text[start:end]``."""
+class Span(NamedTuple):
+    """A window of a text, as character offsets: ``text[start:end]``."""
 
     start: int
     end: int
 
 
-def embedding_windows(text: str, max_tokens: int, offsets: TokenOffsets) -> list[TextWindow]:
-    """Split a text into windows of at most ``max_tokens`` tokens that cover every character of it.
+class Boundary(IntEnum):
+    """How well a text may be cut before a token, best last."""
 
-    ``max_tokens`` leaves out the special tokens that the model adds. A text that fits is one window, an
-    empty one is none. Cuts prefer the end of a paragraph, line or sentence, then a space. Every window is
-    counted again by itself, since a cut may change how its last word is read; one that is still too long
-    is cut shorter, down to one character. Raises ``ValueError`` for a ``max_tokens`` below 1.
+    INSIDE_CHARACTER = 0
+    INSIDE_WORD = 1
+    BETWEEN_TOKENS = 2
+    WHITE_SPACE = 3
+    SENTENCE = 4
+
+
+def token_windows(text: str, offsets: Sequence[tuple[int, int]], *, limit: int, overlap: int) -> list[Span]:
+    """Cut a text into windows of at most ``limit`` tokens that share about ``overlap`` tokens.
+
+    ``offsets`` are the tokens' character offsets in order. The windows are of similar size (a short rest would
+    have a vector of its own that says little), end at a sentence or at white space where one is near, never
+    within a character, and together hold every character. ``0 <= 4 * overlap < limit``.
     """
-    if max_tokens < 1:
-        raise ValueError("max_tokens must be at least 1")
-    if not text:
-        return []
-    tokens = offsets(text)
-    if len(tokens) <= max_tokens:
-        return [TextWindow(0, len(text))]
-    windows: list[TextWindow] = []
-    start = first = 0
-    while True:
-        while first < len(tokens) and tokens[first][1] <= start:
-            first += 1
-        end = len(text)
-        if len(tokens) - first > max_tokens:
-            end = best_cut(text, start, max(tokens[first + max_tokens][0], start + 1))
-        end = _shortened(text, start, end, max_tokens, offsets)
-        if windows and end <= windows[-1].end:
-            # All of it was repetition (few tokens, many characters): go on where the last window ended.
-            start = windows[-1].end
-            continue
-        windows.append(TextWindow(start, end))
-        if end >= len(text):
-            return windows
-        start = _next_start(text, start, end, tokens, max_tokens)
+    count = len(offsets)
+    windows: list[Span] = []
+    first = 0
+    while count - first > limit:
+        cut = _best_cut(text, offsets, first, limit=limit, overlap=overlap)
+        windows.append(Span(offsets[first][0] if first else 0, offsets[cut][0]))
+        first = _overlap_start(text, offsets, cut, overlap=overlap)
+    windows.append(Span(offsets[first][0] if first else 0, len(text)))
+    return windows
 
 
-def _shortened(text: str, start: int, end: int, max_tokens: int, offsets: TokenOffsets) -> int:
-    """Return an end at which ``text[start:end]`` fits by its own count, or is one character."""
-    while end - start > 1 and len(offsets(text[start:end])) > max_tokens:
-        end = min(best_cut(text, start, start + max(1, (end - start) * 3 // 4)), end - 1)
-    return end
+def character_windows(text: str, *, limit: int, overlap: int) -> list[Span]:
+    """Cut a text into windows of at most ``limit`` characters, for providers whose tokenizer is not at hand."""
+    if len(text) <= limit:
+        return [Span(0, len(text))]
+    return token_windows(text, [(place, place + 1) for place in range(len(text))], limit=limit, overlap=overlap)
 
 
-def _next_start(text: str, start: int, end: int, tokens: Sequence[tuple[int, int]], max_tokens: int) -> int:
-    """Return where the window after ``text[start:end]`` begins: some tokens before its end, at a word if it can."""
-    following = bisect_left(tokens, end, key=itemgetter(0))
-    back = tokens[max(following - max_tokens // OVERLAP_DIVISOR, 0)][0] if following else end
-    if not start < back < end:
-        return end
-    space = _SPACE.search(text, back, end)
-    if space is not None:
-        return space.end()
-    boundary = floor_boundary(text, back, start)
-    return boundary if boundary > start else end
+def halves(text: str) -> tuple[str, str]:
+    """Cut a text of two or more characters near its middle, at the best boundary there, without overlap."""
+    offsets = [(place, place + 1) for place in range(len(text))]
+    middle = len(text) // 2
+    reach = len(text) // 8
+    cut = _nearest_best(text, offsets, range(max(1, middle - reach), middle + reach + 1), middle)
+    return text[:cut], text[cut:]
+
+
+def _best_cut(text: str, offsets: Sequence[tuple[int, int]], first: int, *, limit: int, overlap: int) -> int:
+    """Return the token before which the window that starts at ``first`` ends."""
+    left = len(offsets) - first
+    windows = -(-(left - overlap) // (limit - overlap))
+    even = first + -(-(left + (windows - 1) * overlap) // windows)
+    lowest = max(first + overlap + 1, even - limit // 4)
+    return _nearest_best(text, offsets, range(lowest, first + limit + 1), even)
+
+
+def _nearest_best(text: str, offsets: Sequence[tuple[int, int]], cuts: range, wanted: int) -> int:
+    return max(cuts, key=lambda cut: (_boundary(text, offsets, cut), -abs(cut - wanted)))
+
+
+def _overlap_start(text: str, offsets: Sequence[tuple[int, int]], cut: int, *, overlap: int) -> int:
+    """Return the earliest token of the overlap that begins a word, or else a character."""
+    for worst in (Boundary.WHITE_SPACE, Boundary.INSIDE_WORD):
+        for start in range(cut - overlap, cut + 1):
+            if _boundary(text, offsets, start) >= worst:
+                return start
+    return cut
+
+
+def _boundary(text: str, offsets: Sequence[tuple[int, int]], cut: int) -> Boundary:
+    before, after = offsets[cut - 1][1], offsets[cut][0]
+    if after < before:
+        return Boundary.INSIDE_CHARACTER
+    left, right = text[max(before - 1, 0)], text[min(after, len(text) - 1)]
+    gap = text[before:after]
+    if left.isspace() or any(mark.isspace() for mark in gap):
+        return Boundary.SENTENCE if _ends_sentence(text, after) else Boundary.WHITE_SPACE
+    return Boundary.INSIDE_WORD if left.isalnum() and right.isalnum() else Boundary.BETWEEN_TOKENS
+
+
+def _ends_sentence(text: str, end: int) -> bool:
+    """Tell whether the text before ``end``, white space left out, closes a sentence or a line."""
+    start = end
+    earliest = max(0, end - LONGEST_GAP)
+    while start > earliest and text[start - 1].isspace():
+        start -= 1
+        if text[start] == "\n":
+            return True
+    while start > 0 and text[start - 1] in CLOSING_MARKS:
+        start -= 1
+    return start > 0 and text[start - 1] in SENTENCE_ENDS

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from embeddings.port import Answer, EmbeddingError, Space, Span, TextKind, Vector
-from embeddings.windows import character_windows
+from embeddings.port import Answer, EmbeddingError, Space, TextKind, Vector
+from soat.engine.windows import Span, character_windows
 from tests.embeddings.model_server import text_vector
 
 Reply = Callable[[str], Answer]

@@ -1,74 +1,99 @@
-"""Embedding windows: each fits the model, together they are the text."""
+"""Where long texts are cut."""
 
-import itertools
 import re
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soat.engine.windows import TextWindow, embedding_windows
+from soat.engine.windows import Span, character_windows, halves, token_windows
 
 
 def words(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+    return [match.span() for match in re.finditer(r"\S+", text)]
 
 
-def pieces(text: str) -> list[tuple[int, int]]:
-    """Up to three characters a token, as subwords; a cut inside a word changes how the rest is read."""
-    return [match.span() for match in re.finditer(r"\w{1,3}|[^\w\s]", text)]
+def pieces(text: str, windows: list[Span]) -> list[str]:
+    return [text[start:end] for start, end in windows]
 
 
-def bytes_(text: str) -> list[tuple[int, int]]:
-    """A token for each byte: several tokens of one character share its offsets."""
-    return [(at, at + 1) for at, char in enumerate(text) for _ in char.encode()]
+def assert_covers(text: str, windows: list[Span]) -> None:
+    assert windows[0].start == 0
+    assert windows[-1].end == len(text)
+    for one, following in pairwise(windows):
+        assert one.start < following.start <= one.end < following.end
 
 
-@pytest.mark.parametrize("tokenizer", [words, pieces])
-def test_a_text_that_fits_is_one_window(tokenizer: type) -> None:
-    assert embedding_windows("one two", 8, words) == [TextWindow(0, 7)]
-    assert embedding_windows("", 8, words) == []
-    assert embedding_windows(" \n ", 8, words) == [TextWindow(0, 3)]
+def test_a_text_that_fits_is_one_window_with_its_margins() -> None:
+    assert token_windows("  two words ", words("  two words "), limit=2, overlap=0) == [(0, 12)]
+    assert character_windows("", limit=5, overlap=0) == [(0, 0)]
 
 
-def test_windows_end_with_sentences_and_overlap() -> None:
-    text = "".join(f"This is the sentence number {number} of a text. " for number in range(40))
-    windows = embedding_windows(text, 64, words)
-    assert len(windows) > 5
-    assert all(text[: window.end].endswith(". ") for window in windows)
-    assert all(later.start < earlier.end for earlier, later in itertools.pairwise(windows))
-    assert len(words(text[windows[0].start : windows[0].end])) > 32
+def test_windows_are_of_similar_size_and_not_a_full_one_with_a_crumb() -> None:
+    text = " ".join(["word"] * 105)
+    sizes = [len(words(piece)) for piece in pieces(text, token_windows(text, words(text), limit=100, overlap=10))]
+    assert sizes == [58, 57]
 
 
-def test_a_limit_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="max_tokens"):
-        embedding_windows("a", 0, words)
+def test_a_window_ends_at_a_sentence_where_one_is_near() -> None:
+    text = "a b c d e f g h i. j k l m n o p q r s"
+    first, *_ = pieces(text, token_windows(text, words(text), limit=12, overlap=2))
+    assert first == "a b c d e f g h i. "
 
 
-@given(
-    st.text(st.sampled_from(["a", "b", " ", "\n", ".", "é", "\U0001f468", "文", "\u0301"]), max_size=80),
-    st.integers(1, 20),
-    st.sampled_from([words, pieces, bytes_]),
-)
-def test_windows_cover_the_text_and_fit(text: str, max_tokens: int, tokenizer: object) -> None:
-    assert callable(tokenizer)
-    windows = embedding_windows(text, max_tokens, tokenizer)
-    covered: set[int] = set()
-    for window in windows:
-        assert len(tokenizer(text[window.start : window.end])) <= max_tokens or window.end - window.start == 1
-        covered |= set(range(window.start, window.end))
-    assert covered == set(range(len(text)))
-    assert all(later.end > earlier.end for earlier, later in itertools.pairwise(windows))
+@pytest.mark.parametrize("end", ["!", "?", "。", ".”", ".)", "\n"])
+def test_what_counts_as_the_end_of_a_sentence(end: str) -> None:
+    text = f"a b c d e f g h i{end} j k l m n o p q r s"
+    first, *_ = pieces(text, token_windows(text, words(text), limit=12, overlap=2))
+    assert first.rstrip() == f"a b c d e f g h i{end}".rstrip()
 
 
-def test_a_long_text_is_tokenised_about_twice() -> None:
-    counted = 0
+def test_an_overlap_starts_at_a_word() -> None:
+    text = "abcdefghij " * 20
+    windows = character_windows(text, limit=60, overlap=14)
+    assert_covers(text, windows)
+    for one, following in pairwise(windows):
+        assert text[following.start] == "a"
+        assert one.end - following.start >= 11
 
-    def counting(text: str) -> list[tuple[int, int]]:
-        nonlocal counted
-        counted += len(text)
-        return words(text)
 
-    text = "some words of a long text " * 4000
-    embedding_windows(text, 256, counting)
-    assert counted < 3 * len(text)
+def test_tokens_that_share_a_character_are_not_parted() -> None:
+    text = "각" * 30
+    offsets = [(place, place + 1) for place in range(30) for _ in range(3)]
+    windows = token_windows(text, offsets, limit=20, overlap=4)
+    assert_covers(text, windows)
+    assert all(3 * (end - start) <= 20 for start, end in windows)
+
+
+def test_text_without_any_boundary_is_cut_all_the_same() -> None:
+    text = "x" * 1_000
+    windows = character_windows(text, limit=64, overlap=8)
+    assert_covers(text, windows)
+    assert all(end - start <= 64 for start, end in windows)
+
+
+def test_a_long_run_of_blanks_costs_no_more_than_its_length() -> None:
+    text = "a" + " " * 200_000 + "b"
+    assert_covers(text, character_windows(text, limit=5_000, overlap=500))
+    assert "".join(halves(text)) == text
+
+
+@pytest.mark.parametrize("text", ["ab", "abc", "one two", "A sentence. Another one, longer.", "x" * 99])
+def test_halves_hold_the_text_and_are_never_empty(text: str) -> None:
+    left, right = halves(text)
+    assert left + right == text
+    assert left
+    assert right
+
+
+def test_halves_part_at_a_word() -> None:
+    assert halves("some words and more words") == ("some words ", "and more words")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet="ab .\n\u0301가", max_size=300), st.integers(5, 40), st.integers(0, 9))
+def test_any_text_is_covered_by_windows_that_fit(text: str, limit: int, overlap: int) -> None:
+    windows = character_windows(text, limit=limit, overlap=min(overlap, (limit - 1) // 4))
+    assert_covers(text, windows)
+    assert all(end - start <= limit for start, end in windows)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from embeddings.port import Answer, EmbeddingRejected, Reason, Space, Span, TextKind
+from embeddings.port import Answer, EmbeddingRejected, Reason, Space, TextKind
 from embeddings.providers.answers import checked_vectors
 from embeddings.providers.local import assets
 from embeddings.providers.per_process import PerProcess
-from embeddings.windows import token_windows
+from soat.engine.windows import Span, token_windows
 
 if TYPE_CHECKING:
     from embeddings.providers.local.model import OnnxModel

@@ -1,9 +1,11 @@
 """A fixed cast of callers, and the small things that most tests need."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
@@ -40,10 +42,23 @@ class Cast:
     key_b: str
 
 
+@functools.cache
+def _password_hash() -> str:
+    """Hash the password once a session: a slow hash in every test would be most of the test's time."""
+    return make_password(PASSWORD)
+
+
+def _make_user(username: str, role: Role) -> User:
+    user = User.objects.create_user(username, None, role)
+    user.password = _password_hash()
+    user.save(update_fields=["password"])
+    return user
+
+
 def make_cast() -> Cast:
     """Create the cast in the current database."""
-    admin = User.objects.create_user("root", PASSWORD, Role.ADMIN)
-    outsider = User.objects.create_user("outsider", PASSWORD)
+    admin = _make_user("root", Role.ADMIN)
+    outsider = _make_user("outsider", Role.USER)
     project_a, project_b = create_project(name="Project A"), create_project(name="Project B")
     _, key_a = create_api_key(user_id=admin.pk, name="key-a", project=project_a)
     _, key_b = create_api_key(user_id=admin.pk, name="key-b", project=project_b)

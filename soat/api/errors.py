@@ -3,9 +3,10 @@
 import logging
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -20,12 +21,13 @@ _BY_TYPE: tuple[tuple[type[Exception], int, str], ...] = (
     (exceptions.NotFound, 404, "RESOURCE_NOT_FOUND"),
     (Http404, 404, "RESOURCE_NOT_FOUND"),
     (exceptions.MethodNotAllowed, 405, "METHOD_NOT_ALLOWED"),
-    (exceptions.NotAcceptable, 406, "VALIDATION_FAILED"),
     (exceptions.UnsupportedMediaType, 415, "UNSUPPORTED_MEDIA_TYPE"),
     (exceptions.Throttled, 429, "RATE_LIMITED"),
     (exceptions.ParseError, 400, "VALIDATION_FAILED"),
     (exceptions.ValidationError, 400, "VALIDATION_FAILED"),
     (RequestDataTooBig, 413, "REQUEST_TOO_LARGE"),
+    (SuspiciousOperation, 400, "VALIDATION_FAILED"),
+    (UnreadablePostError, 400, "VALIDATION_FAILED"),
 )
 
 
@@ -45,7 +47,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     for kind, status, code in _BY_TYPE:
         if isinstance(error, kind):
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}  # noqa: PLR2004
-            message = str(getattr(error, "detail", "") or error) or code
+            message = str(getattr(error, "detail", "") or error) or "The request cannot be served."
             return Response(envelope(code, message), status=status, headers=headers)
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("The database does not answer: %s", error)
@@ -55,6 +57,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     return Response(envelope("INTERNAL_ERROR", "Something went wrong on the server."), status=500)
 
 
+@csrf_exempt
 def not_found(request: HttpRequest, *args: object, **kwargs: object) -> JsonResponse:
     """Answer an unknown path."""
     return JsonResponse(envelope("RESOURCE_NOT_FOUND", "There is nothing at this path."), status=404)

@@ -4,6 +4,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import Error as DatabaseError
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 
 from embeddings.indexes import missing_indexes
 from embeddings.port import EmbeddingError
@@ -14,11 +15,13 @@ from soat.core.broker import broker_answers
 OK = "ok"
 
 
+@csrf_exempt
 def health(request: HttpRequest) -> JsonResponse:
     """Answer as long as the process serves requests."""
     return JsonResponse({"status": OK})
 
 
+@csrf_exempt
 def ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 when database, migrations, broker, space, indexes and embedder are there, else 503."""
     checks = _database_checks()

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.http import QueryDict
 from rest_framework import serializers
+from rest_framework.fields import empty
 
-from soat.core.errors import ValidationFailed
+from soat.core.errors import ValidationFailed, printable
 
 MAX_NAMED_FIELDS = 20
 
@@ -19,6 +20,10 @@ class Body(serializers.Serializer[Any]):
     count as missing where a value is required.
     """
 
+    def run_validation(self, data: Any = empty) -> Any:
+        """Return the validated values; ``null`` is no body either."""
+        return self.to_internal_value(data)
+
     def to_internal_value(self, data: Any) -> Any:
         """Return the validated values of the fields that were sent."""
         if not isinstance(data, Mapping):
@@ -29,15 +34,11 @@ class Body(serializers.Serializer[Any]):
             if name not in data:
                 continue
             raw = data.getlist(name) if isinstance(data, QueryDict) and _is_list(field) else data[name]
-            try:
-                values[name] = field.run_validation(raw)
-            except serializers.ValidationError as error:
-                message = _first_message(error.detail)
-                raise ValidationFailed(f"{name} {message}", meta={"fields": {name: message}}) from None
+            values[name] = _field_value(field, raw, name)
         return values
 
     def _check_names(self, data: Mapping[str, Any]) -> None:
-        unknown = [_printable(name) for name in data if name not in self.fields][:MAX_NAMED_FIELDS]
+        unknown = [printable(name) for name in data if name not in self.fields][:MAX_NAMED_FIELDS]
         missing = [
             name
             for name, field in self.fields.items()
@@ -56,8 +57,15 @@ class Body(serializers.Serializer[Any]):
         raise ValidationFailed(f"The request does not fit: {' and '.join(parts)}.", meta=meta)
 
 
-def _printable(name: Any) -> str:
-    return str(name)[:100].encode("utf-8", "replace").decode()
+def _field_value(field: Any, raw: Any, name: str) -> Any:
+    """Return the value of one field. Raises ``ValidationFailed`` with its name."""
+    try:
+        if raw is None and not field.allow_null:
+            raise serializers.ValidationError("must not be null.")
+        return field.run_validation(raw)
+    except serializers.ValidationError as error:
+        message = _first_message(error.detail)
+        raise ValidationFailed(f"{name} {message}", meta={"fields": {name: message}}) from None
 
 
 def _is_list(field: Any) -> bool:
@@ -80,8 +88,4 @@ def validated(serializer_class: type[Body], data: Any) -> dict[str, Any]:
 
 def free_object(field: Any, data: Any, name: str) -> Any:
     """Validate a body that is itself one free object, such as a map of tags. Raises ``ValidationFailed``."""
-    try:
-        return field.run_validation(data)
-    except serializers.ValidationError as error:
-        message = _first_message(error.detail)
-        raise ValidationFailed(f"{name} {message}", meta={"fields": {name: message}}) from None
+    return _field_value(field, data, name)

@@ -6,16 +6,19 @@ from typing import Any
 from celery import Task
 from django.db import transaction
 from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
 
 from soat.celery import app
 
 logger = logging.getLogger(__name__)
 
+_BROKER_FAILURES = (OSError, KombuError, RedisError)
+
 
 def queue_length(queue: str) -> int:
     """Return the number of messages that wait in ``queue``. Raises ``OSError`` or a broker error."""
     with app.connection_for_read() as connection:
-        connection.ensure_connection(max_retries=1)
+        connection.ensure_connection(max_retries=1, interval_start=0)
         channel: Any = connection.default_channel
         return int(channel.client.llen(queue))
 
@@ -24,7 +27,7 @@ def broker_answers() -> bool:
     """Tell whether the broker can be reached."""
     try:
         queue_length("default")
-    except (OSError, KombuError) as error:
+    except _BROKER_FAILURES as error:
         logger.warning("The broker does not answer: %s", error)
         return False
     return True
@@ -40,7 +43,7 @@ def publish_on_commit(task: "Task[..., None]", *args: object) -> None:
     def publish() -> None:
         try:
             task.apply_async(args, ignore_result=True)
-        except (OSError, KombuError):
+        except _BROKER_FAILURES:
             logger.exception("The broker took no message for %s; the sweep will publish it again", task.name)
 
     transaction.on_commit(publish)

@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 
+def printable(name: object) -> str:
+    """Return the beginning of a client's text in a form that an answer can quote, whatever is in it."""
+    return str(name)[:100].encode("utf-8", "replace").decode()
+
+
 class SoatError(Exception):
     """An expected failure with its HTTP status and its code from the wire contract.
 

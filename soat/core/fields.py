@@ -6,23 +6,27 @@ comes in passes ``check_text``, also the ones inside ``metadata`` and ``tags``.
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import QueryDict
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
 MAX_JSON_DEPTH = 32
 MAX_JSON_CHARACTERS = 262_144
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 
 def text_fault(text: str) -> str | None:
     """Say why ``text`` cannot be stored (NUL, lone surrogate), or return None."""
     if "\x00" in text:
         return "must not contain the NUL character."
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if not text.isascii() and _SURROGATE.search(text):
         return "must not contain a lone surrogate."
     return None
 
@@ -37,11 +41,9 @@ class Text(serializers.CharField):
     def __init__(self, *, max_length: int, nfc: bool = False, blank: bool = False, **kwargs: Any) -> None:
         self.nfc = nfc
         super().__init__(max_length=max_length, allow_blank=blank, trim_whitespace=False, **kwargs)
-        # The base class installs validators with messages of its own; the length is checked below.
-        self.validators = []
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Check type, hygiene and length."""
+        """Check type, hygiene and length; the base class's validators only tell the OpenAPI document."""
         is_absent, value = self.validate_empty_values(data)
         return value if is_absent else self.to_internal_value(data)
 
@@ -166,6 +168,7 @@ def _json_fault(value: Any, depth: int = 0) -> str | None:
     return next((fault for child in children if (fault := _json_fault(child, depth + 1))), None)
 
 
+@extend_schema_field({"type": "object", "additionalProperties": True})
 class JsonObject(serializers.JSONField):
     """A JSON object of bounded depth and size, stored and returned with its keys as they came."""
 
@@ -174,7 +177,7 @@ class JsonObject(serializers.JSONField):
         if _from_form(self) and isinstance(data, str):
             try:
                 data = json.loads(data)
-            except ValueError:
+            except (ValueError, RecursionError):
                 data = None
         if not isinstance(data, dict):
             raise serializers.ValidationError("must be a JSON object.")
@@ -185,6 +188,7 @@ class JsonObject(serializers.JSONField):
         return data
 
 
+@extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
 class TagMap(JsonObject):
     """An object of strings: keys as they came, values in NFC."""
 

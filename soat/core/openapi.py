@@ -3,10 +3,41 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, inline_serializer
 from rest_framework import serializers
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
+_OPERATION_ID = "operation_id"
+_TAKES_QUERY = "takes_query"
+
+
+class ErrorBody(serializers.Serializer[None]):
+    """What an error says: a code of the closed set, a sentence, and what it is about."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    meta = serializers.DictField(required=False)
+
+
+class ErrorEnvelope(serializers.Serializer[None]):
+    """The only shape that an error has."""
+
+    error = ErrorBody()
+
+
+ERRORS = {
+    400: "The request does not fit: `meta` names the fields.",
+    401: "There is no valid credential.",
+    403: "You may not do this, or not in this project.",
+    404: "There is no such thing, or none that you may see.",
+    405: "This path does not take this method.",
+    409: "The state that the request meets forbids it.",
+    413: "The body, or what it asks to be done while it waits, is too large.",
+    415: "The content type of the body is not read here.",
+    429: "Too many requests: wait for `Retry-After` seconds.",
+    502: "Something outside of the server failed.",
+    503: "Something that the answer needs is not there at the moment: wait for `Retry-After` seconds.",
+}
 
 
 def operation(
@@ -18,9 +49,31 @@ def operation(
     query: Sequence[OpenApiParameter] = (),
 ) -> Callable[[ViewT], ViewT]:
     """Describe a viewset method; ``operation_id`` is the contract's name for it."""
-    return extend_schema(
-        operation_id=operation_id, tags=[tag], request=request, responses=responses, parameters=list(query)
+    errors = {status: OpenApiResponse(ErrorEnvelope, description) for status, description in ERRORS.items()}
+    describe = extend_schema(
+        operation_id=operation_id,
+        tags=[tag],
+        request=request,
+        responses={**responses, **errors},
+        parameters=list(query),
     )
+
+    def mark(view: ViewT) -> ViewT:
+        setattr(view, _OPERATION_ID, operation_id)
+        setattr(view, _TAKES_QUERY, bool(query))
+        return describe(view)
+
+    return mark
+
+
+def operation_id_of(view: object) -> str | None:
+    """Return the contract's name for an operation, None for what is none."""
+    return getattr(view, _OPERATION_ID, None)
+
+
+def takes_query(view: object) -> bool:
+    """Tell whether an operation reads its query string (and then checks it itself)."""
+    return bool(getattr(view, _TAKES_QUERY, True))
 
 
 def page_of(name: str, record: type[serializers.Serializer[Any]]) -> Any:

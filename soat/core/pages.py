@@ -1,5 +1,6 @@
 """List answers: ``{data, total, limit, offset}`` in a total order."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -14,6 +15,8 @@ ModelT = TypeVar("ModelT", bound=Model)
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 100
 MAX_OFFSET = 2**31
+
+_DIGITS = re.compile("[0-9]{1,20}")
 
 
 class Lenient(serializers.Field):  # type: ignore[type-arg]
@@ -38,11 +41,7 @@ class ProjectPageQuery(PageQuery):
 
 
 def _number(raw: object, default: int) -> int:
-    try:
-        value = int(raw) if isinstance(raw, str) and raw.isascii() else default
-    except ValueError:
-        return default
-    return value if value >= 0 else default
+    return int(raw) if isinstance(raw, str) and _DIGITS.fullmatch(raw.strip()) else default
 
 
 def page_window(query: Mapping[str, Any]) -> tuple[int, int]:

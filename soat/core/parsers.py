@@ -1,11 +1,11 @@
 """Request parsers that bound what they read and accept only well-formed input."""
 
-import codecs
 import json
 from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
+from django.http import QueryDict
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import FormParser, JSONParser
 
@@ -26,6 +26,17 @@ def read_bounded(stream: IO[bytes], limit: int) -> bytes:
     return b"".join(parts)
 
 
+def announced_size(parser_context: Mapping[str, Any] | None) -> int:
+    """Return the ``Content-Length`` of the request that is parsed."""
+    return int((parser_context or {})["request"].META.get("CONTENT_LENGTH") or 0)
+
+
+def require_whole(received: int, parser_context: Mapping[str, Any] | None) -> None:
+    """Raise ``ParseError`` when the client left before it had sent all: half a body is no body."""
+    if received < announced_size(parser_context):
+        raise ParseError("The body ends before its announced length.")
+
+
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
@@ -41,11 +52,8 @@ class StrictJSONParser(JSONParser):
     ) -> Any:
         """Return the decoded value. Raises ``ParseError`` (400) and ``TooLarge`` (413)."""
         encoding = (parser_context or {}).get("encoding", "utf-8")
-        try:
-            codecs.lookup(encoding)
-        except (LookupError, ValueError):
-            raise ParseError("The charset of the body is unknown.") from None
         raw = read_bounded(stream, settings.MAX_REQUEST_BYTES)
+        require_whole(len(raw), parser_context)
         if not raw.strip():
             return {}
         try:
@@ -60,10 +68,12 @@ class BoundedFormParser(FormParser):
     """Form-encoded bodies, at most ``MAX_REQUEST_BYTES`` long."""
 
     def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Return a ``QueryDict``. Raises ``TooLarge`` (413) for a body that announces more than the limit."""
-        request = (parser_context or {}).get("request")
-        if request is not None and int(request.META.get("CONTENT_LENGTH") or 0) > settings.MAX_REQUEST_BYTES:
-            raise TooLarge(f"The body is larger than {settings.MAX_REQUEST_BYTES} bytes.")
-        return super().parse(stream, media_type, parser_context)
+        """Return a ``QueryDict``. Raises ``ParseError`` (400) and ``TooLarge`` (413)."""
+        raw = read_bounded(stream, settings.MAX_REQUEST_BYTES)
+        require_whole(len(raw), parser_context)
+        return QueryDict(raw, encoding=(parser_context or {}).get("encoding", "utf-8"))

@@ -29,12 +29,12 @@ class NewFile:
 
 def guess_content_type(filename: str, declared: str | None) -> str:
     """Return the declared type, else the one that the name's ending means, else ``application/octet-stream``."""
-    guessed = mimetypes.guess_type(filename)[0]
+    guessed, packed = mimetypes.guess_type(filename)
     if declared and declared != "application/octet-stream":
         return declared
     if filename.lower().endswith((".md", ".markdown")):
         return "text/markdown"
-    return guessed or declared or "application/octet-stream"
+    return (None if packed else guessed) or declared or "application/octet-stream"
 
 
 def create_file(*, project: Project, new: NewFile, source: IO[bytes], size: int) -> File:
@@ -88,5 +88,5 @@ def delete_file(file: File) -> None:
         with transaction.atomic():
             file.delete()
             transaction.on_commit(lambda: discard_bytes(file.storage_key))
-    except ProtectedError:
+    except (ProtectedError, IntegrityError):  # the latter for a document that was made in this moment
         raise Conflict("A document stands on this file: delete it first.", code="FILE_HAS_DEPENDENTS") from None

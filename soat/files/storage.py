@@ -3,27 +3,44 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File as DjangoFile
 from django.core.files.storage import default_storage
+from s3transfer.exceptions import RetriesExceededError, S3DownloadFailedError  # type: ignore[import-untyped]
 
 from soat.core.errors import ServiceUnavailable
 
 logger = logging.getLogger(__name__)
-_FAILURES = (OSError, BotoCoreError, ClientError)
+_FAILURES = (OSError, BotoCoreError, ClientError, RetriesExceededError, S3DownloadFailedError)
 
 
 @contextmanager
 def _translated(what: str) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError:
-        raise
     except _FAILURES as error:
         logger.exception("The file storage could not %s", what)
         raise ServiceUnavailable("The file storage does not answer; try again later.", retry_after=5) from error
+
+
+@contextmanager
+def _reading(key: str) -> Iterator[None]:
+    """Tell bytes that are gone from a storage that fails."""
+    with _translated("open a file"):
+        try:
+            yield
+        except FileNotFoundError:
+            is_missing = True
+        except ClientError as error:
+            is_missing = error.response.get("Error", {}).get("Code") in {"404", "NoSuchKey"}
+            if not is_missing:
+                raise
+        else:
+            is_missing = False
+    if is_missing:
+        raise FileNotFoundError(key)
 
 
 def save_bytes(key: str, source: IO[bytes]) -> None:
@@ -31,7 +48,7 @@ def save_bytes(key: str, source: IO[bytes]) -> None:
     try:
         with _translated("save a file"):
             stored = default_storage.save(key, DjangoFile(source))
-    except ServiceUnavailable:
+    except BaseException:
         discard_bytes(key)
         raise
     if stored != key:
@@ -40,18 +57,29 @@ def save_bytes(key: str, source: IO[bytes]) -> None:
 
 
 def open_bytes(key: str) -> IO[bytes]:
-    """Open the bytes under ``key`` for reading. Raises ``FileNotFoundError`` or ``ServiceUnavailable``."""
-    try:
-        with _translated("open a file"):
-            handle: IO[bytes] = default_storage.open(key, "rb")
-            # S3 opens lazily: ask for the size now, so that a missing object is known here.
-            _ = cast("Any", handle).size
-            return handle
-    except ServiceUnavailable as error:
-        cause = error.__cause__
-        if isinstance(cause, ClientError) and cause.response.get("Error", {}).get("Code") in {"404", "NoSuchKey"}:
-            raise FileNotFoundError(key) from error
-        raise
+    """Open the bytes under ``key`` for reading in any order; those of S3 are fetched now, to a temporary file.
+
+    Raises ``FileNotFoundError`` or ``ServiceUnavailable``.
+    """
+    with _reading(key):
+        handle: Any = default_storage.open(key, "rb")
+        handle.open()
+    opened: IO[bytes] = handle
+    return opened
+
+
+def stream_bytes(key: str) -> tuple[IO[bytes], int]:
+    """Return the bytes under ``key`` as a stream, to be read once from its start, and their number.
+
+    Raises ``FileNotFoundError`` or ``ServiceUnavailable``.
+    """
+    with _reading(key):
+        handle: Any = default_storage.open(key, "rb")
+        if not hasattr(handle, "obj"):
+            return handle, handle.size
+        # The backend's file would be fetched as a whole before its first byte is sent on.
+        answer = handle.obj.get()
+    return answer["Body"], answer["ContentLength"]
 
 
 def discard_bytes(key: str) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
-from soat.core.errors import Forbidden, SoatError, ValidationFailed
+from soat.core.errors import Forbidden, SoatError, ValidationFailed, printable
 from soat.tenancy.models import Project
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -72,12 +72,15 @@ def require_any_project(caller: Caller, action: str) -> None:
         raise Forbidden("You may not do this in any project.")
 
 
-def _checked_binding(caller: Caller, requested: str) -> None:
+def require_binding(caller: Caller, requested: object) -> None:
+    """Raise ``Forbidden`` for a key that is bound to another project than ``requested``, if that names one."""
+    if not isinstance(requested, str) or not requested:
+        return
     if caller.project_public_id is not None and requested != caller.project_public_id:
         raise Forbidden(
             "This API key is bound to another project.",
             code="API_KEY_PROJECT_SCOPE",
-            meta={"scoped_project": caller.project_public_id, "requested_project": requested[:100]},
+            meta={"scoped_project": caller.project_public_id, "requested_project": printable(requested)},
         )
 
 
@@ -103,8 +106,9 @@ def project_for(caller: Caller, action: str, requested: object) -> Project:
             raise missing_project()
         return Project.objects.get(pk=caller.project_id)
     if not isinstance(requested, str):
+        require_any_project(caller, action)
         raise ValidationFailed("project_id must be a string.", meta={"fields": {"project_id": "must be a string."}})
-    _checked_binding(caller, requested)
+    require_binding(caller, requested)
     if "\x00" in requested or not requested.isascii():
         raise forbidden_project()
     project = caller.projects(action).filter(Project.objects.filter(public_id=requested), "id").first()

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.db import models
+from django.utils import timezone
 
 from soat.core.ids import PublicIdField
 from soat.core.models import TimeStamped
@@ -62,6 +63,13 @@ class User(AbstractBaseUser, PermissionsMixin, TimeStamped):
     def __str__(self) -> str:
         return self.username
 
+    def check_password(self, raw_password: str | None) -> bool:
+        """Tell whether the password is right; an old hash that is renewed on the way ends no session."""
+        epoch = self.token_epoch
+        is_right = super().check_password(raw_password)
+        self.token_epoch = epoch
+        return is_right
+
     def set_password(self, raw_password: str | None) -> None:
         """Set the password and end every session that an older one opened."""
         super().set_password(raw_password)
@@ -80,6 +88,22 @@ class Project(TimeStamped):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ProjectMembership(models.Model):
+    """A project whose knowledge a staff user curates in the admin; a superuser has all of them without any."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships", db_index=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = "project to curate"
+        verbose_name_plural = "projects to curate"
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "project"], name="membership_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project}"
 
 
 class ApiKey(TimeStamped):

@@ -7,8 +7,8 @@ from typing import Any
 from django.contrib.auth import password_validation
 from django.contrib.auth.hashers import check_password, make_password
 from django.core.exceptions import ValidationError as PasswordRefused
-from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db import IntegrityError, connection, transaction
+from django.db.models import PROTECT, ProtectedError, QuerySet
 from django.utils import timezone
 
 from soat.core.errors import Conflict, NotFound, Unauthorized, ValidationFailed
@@ -61,6 +61,37 @@ def update_project(*, project: Project, changes: Mapping[str, Any]) -> Project:
         project.updated_at = timezone.now()
         project.save(update_fields=["name", "updated_at"])
     return project
+
+
+def project_contents(project: Project) -> list[str]:
+    """Return what still stands in a project and keeps it, such as ``memories``."""
+    return [
+        str(relation.related_model._meta.verbose_name_plural)  # noqa: SLF001  (Django's own public name)
+        for relation in Project._meta.related_objects  # noqa: SLF001
+        if relation.on_delete is PROTECT
+        and relation.related_model._base_manager.filter(**{relation.field.name: project}).exists()  # noqa: SLF001
+    ]
+
+
+def delete_project(*, project: Project) -> None:
+    """Delete an empty project with the keys that are bound to it. Raises ``Conflict`` while something stands in it."""
+    contents = project_contents(project)
+    try:
+        if not contents:
+            project.delete()
+            return
+    except (ProtectedError, IntegrityError):
+        contents = project_contents(project)
+    raise Conflict(
+        f"The project is not empty, delete its {' and '.join(contents)} first.", code="PROJECT_HAS_DEPENDENTS"
+    )
+
+
+def assign_role(user: User, role: str) -> None:
+    """Set a user's role and what follows from it; the caller saves."""
+    user.role = role
+    user.is_superuser = role == Role.ADMIN
+    user.updated_at = timezone.now()
 
 
 def create_api_key(*, user_id: int, name: str, project: Project | None) -> tuple[ApiKey, str]:

@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from rest_framework.exceptions import ParseError
+from django.core.exceptions import SuspiciousOperation
+from django.http import HttpRequest
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from soat.core.body import Body, validated
-from soat.core.errors import Unauthorized
+from soat.core.errors import SoatError, Unauthorized
+from soat.core.openapi import takes_query
 from soat.tenancy.access import Caller, ProjectScope, missing_project, project_for, require_any_project, scope_for
 from soat.tenancy.models import Project
 
@@ -16,6 +21,18 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     queryset = Project.objects.none()
     pagination_class = None
+    _unreadable: Exception | None = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate, then refuse a query string where the operation reads none."""
+        super().initial(request, *args, **kwargs)
+        operation = getattr(self, self.action or "", None)
+        if operation is not None and not takes_query(operation):
+            self.query(Body)
+
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
+        """Name the methods of this path, in the ``Allow`` header."""
+        return Response(status=204)
 
     @property
     def caller(self) -> Caller:
@@ -25,7 +42,9 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         return self.request.auth
 
     def body(self, serializer_class: type[Body]) -> dict[str, Any]:
-        """Return the validated body. Raises ``ValidationFailed``."""
+        """Return the validated body. Raises ``ValidationFailed``, or what made the body unreadable."""
+        if self._unreadable is not None:
+            raise self._unreadable
         return validated(serializer_class, self.request.data)
 
     def query(self, serializer_class: type[Body]) -> dict[str, Any]:
@@ -57,7 +76,9 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     def _named_project(self) -> object:
         try:
             data = self.request.data
-        except ParseError:
+        except (APIException, SoatError, SuspiciousOperation) as error:
+            # Permission comes first: a body that cannot be read is refused when it is validated.
+            self._unreadable = error
             return None
         named: object = data.get("project_id") if hasattr(data, "get") else None
         return None if named == "" else named

@@ -1,5 +1,7 @@
 """Bodies and records of files."""
 
+import re
+import unicodedata
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
@@ -12,35 +14,51 @@ from soat.engine.match import PathRefused, canonical_path
 
 MAX_METADATA_CHARACTERS = 65_536
 MAX_PREFIX = 700
+MAX_NAME = 255
+MAX_PATH_BYTES = 2_600
+"""In UTF-8: what an entry of PostgreSQL's index over project and path has room for."""
+
+_MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+\s*(;.*)?")
 
 
 class FileName(Text):
-    """A name without slashes and control characters."""
+    """A name that every file system could have: no slashes, no control characters, not ``.`` or ``..``."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=255, nfc=True, **kwargs)
+        super().__init__(max_length=MAX_NAME, nfc=True, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
         """Return the name. Raises ``serializers.ValidationError``."""
         name = super().to_internal_value(data)
-        if "/" in name or "\\" in name or any(ord(character) < ord(" ") for character in name):
+        if "/" in name or "\\" in name or name in {".", ".."} or any(map(_is_control, name)):
             raise serializers.ValidationError("must be a file name, without slashes and control characters.")
         return name
 
 
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) == "Cc"
+
+
 class PathText(Text):
-    """A logical path: one leading slash, NFC. An empty one is refused unless ``blank``."""
+    """A logical path: one leading slash, NFC. An empty one is refused unless ``blank``.
+
+    One of at most ``MAX_PREFIX`` characters is a folder, which leaves room for a name.
+    """
 
     def __init__(self, *, max_length: int = 1024, **kwargs: Any) -> None:
         super().__init__(max_length=max_length, nfc=True, **kwargs)
+        self.max_bytes = MAX_PATH_BYTES - (4 * MAX_NAME + 1 if max_length <= MAX_PREFIX else 0)
 
     def to_internal_value(self, data: Any) -> str:
         """Return the canonical path. Raises ``serializers.ValidationError``."""
-        path = super().to_internal_value(data)
+        text = super().to_internal_value(data)
         try:
-            return canonical_path(path) if path.strip("/") else "/"
+            path = canonical_path(text) if text.strip("/") else "/"
         except PathRefused as error:
-            raise serializers.ValidationError(str(error)) from None
+            raise serializers.ValidationError(f"cannot be stored: {error}.") from None
+        if len(path.encode()) > self.max_bytes:
+            raise serializers.ValidationError(f"must be at most {self.max_bytes} bytes long in UTF-8.")
+        return path
 
 
 class ContentType(Text):
@@ -52,8 +70,7 @@ class ContentType(Text):
     def to_internal_value(self, data: Any) -> str:
         """Return the type. Raises ``serializers.ValidationError``."""
         value = super().to_internal_value(data).strip()
-        kind, _, subtype = value.partition(";")[0].partition("/")
-        if not kind or not subtype or not value.isascii() or not value.isprintable():
+        if not _MEDIA_TYPE.fullmatch(value) or not value.isascii() or not value.isprintable():
             raise serializers.ValidationError("must be a media type such as text/plain.")
         return value
 

@@ -3,9 +3,10 @@
 import base64
 import binascii
 import io
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from rest_framework.parsers import MultiPartParser
@@ -16,6 +17,7 @@ from soat.core.body import validated
 from soat.core.errors import NotFound, TooLarge, ValidationFailed
 from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation
 from soat.core.pages import ProjectPageQuery, paged
+from soat.core.parsers import announced_size, require_whole
 from soat.engine.match import join_path
 from soat.files import services
 from soat.files.api import schemas
@@ -23,21 +25,37 @@ from soat.files.models import File
 from soat.files.querysets import readable_file
 from soat.files.representations import represent_file
 from soat.files.services import NewFile
-from soat.files.storage import open_bytes
+from soat.files.storage import stream_bytes
 from soat.tenancy.viewsets import ResourceViewSet
 
 FALLBACK_NAME = "file"
+
+
+class CountedStream:
+    """A stream that knows how many bytes were read from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.size = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as the stream does."""
+        block = self._stream.read(size)
+        self.size += len(block)
+        return block
 
 
 class BoundedMultiPartParser(MultiPartParser):
     """Multipart forms that announce at most ``MAX_UPLOAD_BYTES`` (and some room for the other fields)."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Return the form. Raises ``TooLarge`` before a byte is read."""
-        announced = int((parser_context or {})["request"].META.get("CONTENT_LENGTH") or 0)
-        if announced > settings.MAX_UPLOAD_BYTES + settings.MAX_REQUEST_BYTES:
+        """Return the form. Raises ``TooLarge`` before a byte is read, ``ParseError`` for an upload broken off."""
+        if announced_size(parser_context) > settings.MAX_UPLOAD_BYTES + settings.MAX_REQUEST_BYTES:
             raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
-        return super().parse(stream, media_type, parser_context)
+        counted = CountedStream(stream)
+        form = super().parse(counted, media_type, parser_context)  # type: ignore[arg-type]  # it only reads
+        require_whole(counted.size, parser_context)
+        return form
 
 
 class FileViewSet(ResourceViewSet):
@@ -66,10 +84,11 @@ class FileViewSet(ResourceViewSet):
         """Stream the bytes."""
         file = readable_file(self.caller, "files:DownloadFile", file_id)
         try:
-            handle = open_bytes(file.storage_key)
+            source, size = stream_bytes(file.storage_key)
         except FileNotFoundError:
             raise NotFound("The bytes of this file are gone.") from None
-        response = FileResponse(handle, as_attachment=True, filename=file.filename, content_type=file.content_type)
+        response = FileResponse(source, as_attachment=True, filename=file.filename, content_type=file.content_type)
+        response["Content-Length"] = str(size)
         response["X-Content-Type-Options"] = "nosniff"
         return response
 
@@ -89,10 +108,9 @@ class UploadViewSet(ResourceViewSet):
         """Store the file part of a form."""
         project, body = self.target_project_and_body("files:UploadFile", schemas.UploadFile)
         upload = body["file"]
-        if upload.size > settings.MAX_UPLOAD_BYTES:
-            raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
-        declared = "; charset=".join(filter(None, (upload.content_type, upload.charset))) or None
-        part = validated(schemas.UploadedPart, {"filename": upload.name or FALLBACK_NAME, "content_type": declared})
+        _refuse_large(upload.size)
+        head = {"filename": upload.name or FALLBACK_NAME, "content_type": _declared_type(upload)}
+        part = validated(schemas.UploadedPart, head)
         new = _new_file(body, body.get("filename") or part["filename"], part["content_type"])
         return Response(
             represent_file(services.create_file(project=project, new=new, source=upload, size=upload.size)), status=201
@@ -111,9 +129,23 @@ class Base64UploadViewSet(ResourceViewSet):
         except (binascii.Error, ValueError):
             message = "must be base64."
             raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}}) from None
+        _refuse_large(len(content))
         new = _new_file(body, body.get("filename") or FALLBACK_NAME, body.get("content_type"))
         file = services.create_file(project=project, new=new, source=io.BytesIO(content), size=len(content))
         return Response(represent_file(file), status=201)
+
+
+def _declared_type(upload: "UploadedFile[bytes]") -> str | None:
+    """Return the type that the part declares, with its charset, which Django leaves as it came: in bytes."""
+    charset: Any = upload.charset
+    if isinstance(charset, bytes):
+        charset = charset.decode("ascii", "replace")
+    return "; charset=".join(filter(None, (upload.content_type, charset))) or None
+
+
+def _refuse_large(size: int) -> None:
+    if size > settings.MAX_UPLOAD_BYTES:
+        raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
 
 
 def _new_file(body: dict[str, Any], filename: str, declared: str | None) -> NewFile:

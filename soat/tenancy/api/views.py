@@ -1,16 +1,17 @@
 """REST of users, projects and API keys."""
 
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from soat.core.body import Body
 from soat.core.errors import Forbidden, ValidationFailed
 from soat.core.openapi import PAGE_QUERY, operation
 from soat.core.pages import PageQuery, paged
 from soat.tenancy import services
-from soat.tenancy.access import project_for, require_admin, require_any_project
+from soat.tenancy.access import project_for, require_admin, require_any_project, require_binding
 from soat.tenancy.api import schemas
 from soat.tenancy.models import Project, User
 from soat.tenancy.representations import represent_api_key, represent_project, represent_user
@@ -42,7 +43,7 @@ class UserViewSet(ResourceViewSet):
     @operation("getCurrentUser", tag="users", responses={200: schemas.UserRecord})
     def me(self, request: Request) -> Response:
         """Return the user behind the credential."""
-        return Response(represent_user(User.objects.get(pk=self.caller.user_id)))
+        return Response(represent_user(cast("User", request.user)))
 
 
 class ProjectViewSet(ResourceViewSet):
@@ -86,9 +87,7 @@ class ApiKeyViewSet(ResourceViewSet):
     @operation("createApiKey", tag="api-keys", request=schemas.ApiKeyCreate, responses={201: schemas.ApiKeyCreated})
     def create(self, request: Request) -> Response:
         """Create a key; the answer is the only one that holds it."""
-        require_any_project(self.caller, "api-keys:CreateApiKey")
-        body = self.body(schemas.ApiKeyCreate)
-        _refuse_policies(body)
+        body = self._body("api-keys:CreateApiKey", schemas.ApiKeyCreate)
         key, secret = services.create_api_key(
             user_id=self.caller.user_id, name=body["name"], project=self._binding(body.get("project_id"))
         )
@@ -102,9 +101,7 @@ class ApiKeyViewSet(ResourceViewSet):
     @operation("updateApiKey", tag="api-keys", request=schemas.ApiKeyUpdate, responses={200: schemas.ApiKeyRecord})
     def update(self, request: Request, api_key_id: str) -> Response:
         """Rename a key or bind it to another project."""
-        require_any_project(self.caller, "api-keys:CreateApiKey")
-        body = self.body(schemas.ApiKeyUpdate)
-        _refuse_policies(body)
+        body = self._body("api-keys:UpdateApiKey", schemas.ApiKeyUpdate)
         key = services.visible_api_key(caller=self.caller, public_id=api_key_id)
         changes: dict[str, Any] = {"name": body["name"]} if "name" in body else {}
         if "project_id" in body:
@@ -117,19 +114,21 @@ class ApiKeyViewSet(ResourceViewSet):
         services.visible_api_key(caller=self.caller, public_id=api_key_id).delete()
         return Response(status=204)
 
+    def _body(self, action: str, serializer_class: type[Body]) -> dict[str, Any]:
+        """Return the body; who may not ask, or not for this project, is refused before it is read."""
+        require_any_project(self.caller, action)
+        require_binding(self.caller, self._named_project())
+        body = self.body(serializer_class)
+        if body.get("policy_ids"):
+            raise ValidationFailed("policy_ids names no policy that you may use.", code="POLICY_NOT_FOUND")
+        return body
+
     def _binding(self, project_id: str | None) -> Project | None:
         """Return the project to bind to. A bound key only makes keys for its own project, never a wider one."""
         if project_id is None and self.caller.project_id is None:
             return None
         try:
             return project_for(self.caller, "api-keys:CreateApiKey", project_id)
-        except Forbidden as error:
-            if error.code == "API_KEY_PROJECT_SCOPE":
-                raise
+        except Forbidden:
             message = "names no project that you may use."
             raise ValidationFailed(f"project_id {message}", meta={"fields": {"project_id": message}}) from None
-
-
-def _refuse_policies(body: dict[str, Any]) -> None:
-    if body.get("policy_ids"):
-        raise ValidationFailed("policy_ids names no policy that you may use.", code="POLICY_NOT_FOUND")

@@ -56,6 +56,9 @@ def lease_until() -> datetime:
 def claim(attempt_id: int, *, worker: str) -> IngestionAttempt | None:
     """Take a queued attempt for this worker, or return None: somebody else has it, or it counts no more."""
     with transaction.atomic():
+        document = Document.objects.select_for_update(no_key=True).filter(current_attempt_id=attempt_id).first()
+        if document is None:
+            return None
         now = timezone.now()
         claimed = IngestionAttempt.objects.filter(pk=attempt_id, state=AttemptState.QUEUED).update(
             state=AttemptState.PROCESSING,
@@ -66,7 +69,7 @@ def claim(attempt_id: int, *, worker: str) -> IngestionAttempt | None:
         )
         if not claimed:
             return None
-        Document.objects.filter(current_attempt_id=attempt_id).update(status=DocumentStatus.PROCESSING)
+        Document.objects.filter(pk=document.pk).update(status=DocumentStatus.PROCESSING)
         return IngestionAttempt.objects.select_related("document__file", "project").get(pk=attempt_id)
 
 

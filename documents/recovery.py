@@ -5,11 +5,12 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from documents.attempts import fail, open_attempt
-from documents.models import OPEN_STATES, AttemptState, Document, IngestionAttempt
+from documents.metrics import Outcome, count_attempt
+from documents.models import AttemptState, Document, DocumentChunk, DocumentPage, IngestionAttempt
 from soat.core.broker import queue_length
 
 logger = logging.getLogger(__name__)
@@ -64,10 +65,12 @@ def recover(attempt: IngestionAttempt) -> IngestionAttempt | None:
         worker_is_dead = overdue.lease_expires_at is not None and overdue.lease_expires_at < timezone.now()
         if worker_is_dead and overdue.automatic < MAX_AUTOMATIC_ATTEMPTS:
             logger.warning("The worker of document %s died; it is queued again", document.public_id)
+            count_attempt(Outcome.QUEUED_AGAIN)
             return open_attempt(document, automatic=overdue.automatic + 1)
         what = "its worker died too often" if worker_is_dead else "there was no progress for too long"
         logger.warning("The ingestion of document %s is given up: %s", document.public_id, what)
         fail(overdue.pk, error=INGESTION_TIMEOUT, detail=f"The ingestion was given up: {what}.")
+        count_attempt(Outcome.GIVEN_UP)
         return None
 
 
@@ -94,8 +97,11 @@ def clear_retired() -> int:
     for attempt_id in list(retired.values_list("pk", flat=True)[:SWEEP_BATCH]):
         _delete_in_batches("documents_documentchunk", attempt_id)
         _delete_in_batches("documents_documentpage", attempt_id)
-        IngestionAttempt.objects.filter(pk=attempt_id).update(cleared_at=timezone.now())
-        cleared += 1
+        # Where somebody else is deleting the same rows, the one who finds none left says so.
+        chunks = DocumentChunk.objects.filter(attempt_id=OuterRef("pk"))
+        pages = DocumentPage.objects.filter(attempt_id=OuterRef("pk"))
+        empty = IngestionAttempt.objects.filter(~Exists(chunks), ~Exists(pages), pk=attempt_id, cleared_at=None)
+        cleared += empty.update(cleared_at=timezone.now())
     return cleared
 
 
@@ -109,8 +115,3 @@ def _delete_in_batches(table: str, attempt_id: int) -> None:
             )
             if cursor.rowcount < ROWS_PER_DELETE:
                 return
-
-
-def is_open(attempt: IngestionAttempt | None) -> bool:
-    """Tell whether a run is still going on."""
-    return attempt is not None and attempt.state in OPEN_STATES

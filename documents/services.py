@@ -14,14 +14,21 @@ from django.utils import timezone
 
 from documents.attempts import open_attempt, retire_settled
 from documents.extractors.registry import Reader, reader_for
-from documents.models import OPEN_STATES, AttemptState, Document, DocumentStatus, IngestionAttempt
+from documents.models import (
+    MAX_PATH_BYTES,
+    OPEN_STATES,
+    AttemptState,
+    Document,
+    DocumentStatus,
+    IngestionAttempt,
+)
 from documents.pipeline import page_rows, store_chunks, warnings_of
 from documents.recovery import recover_on_read
 from documents.tasks import clear, ingest
 from embeddings.services import embed_documents
 from soat.core.broker import publish_on_commit
 from soat.core.db import short_transaction, violated_constraint
-from soat.core.errors import Conflict, NotFound, SoatError, TooLarge, ValidationFailed
+from soat.core.errors import Conflict, NotFound, ServiceUnavailable, SoatError, TooLarge, ValidationFailed
 from soat.engine.chunk import (
     ChunkConfig,
     ChunkConfigRefused,
@@ -99,8 +106,8 @@ def ingest_document(
 ) -> Document:
     """Record a document for a file and queue its ingestion.
 
-    Raises ``ValidationFailed`` (``UNSUPPORTED_FILE_TYPE``) and ``Conflict`` (``FILE_ALREADY_INGESTED``,
-    ``NAME_CONFLICT``).
+    Raises ``ValidationFailed`` (``UNSUPPORTED_FILE_TYPE``, ``FILE_NOT_FOUND`` for a file that has just
+    been deleted) and ``Conflict`` (``FILE_ALREADY_INGESTED``, ``NAME_CONFLICT``).
     """
     config = _resolved(chunking, default=ChunkStrategy.PAGE)
     if reader_for(file.content_type) is None:
@@ -108,9 +115,14 @@ def ingest_document(
             f"There is no reader for files of type {file.content_type}.", code="UNSUPPORTED_FILE_TYPE"
         )
     path = join_path(path_prefix, file.filename) if path_prefix else file.path
+    if path is not None and len(path.encode()) > MAX_PATH_BYTES:
+        raise _refused("path_prefix", f"makes a path of more than {MAX_PATH_BYTES} bytes.")
     _refuse_ingested(file)
     _refuse_taken_path(project, path)
-    with transaction.atomic():
+    with short_transaction():
+        # Held so that the file cannot go away before the document that stands on it is there.
+        if not File.objects.select_for_update(no_key=True).filter(pk=file.pk).exists():
+            raise ValidationFailed("file_id names no file of this project.", code="FILE_NOT_FOUND")
         document = _insert_document(
             project=project,
             file=file,
@@ -142,8 +154,8 @@ def reingest_document(*, document: Document, chunking: ChunkRequest) -> Document
 def update_document(*, document: Document, changes: Mapping[str, Any]) -> Document:
     """Change fields; a new ``content`` is cut with the document's own values and settled at once.
 
-    Raises ``ValidationFailed`` for new content where the file is no text, and ``Conflict`` for a path
-    that is taken.
+    Raises ``ValidationFailed`` for new content where the file is no text, ``Conflict`` for a path that
+    is taken, and ``ServiceUnavailable`` when the chunk values were changed while the content was embedded.
     """
     fields = dict(changes)
     content = fields.pop("content", None)
@@ -152,14 +164,19 @@ def update_document(*, document: Document, changes: Mapping[str, Any]) -> Docume
             _apply_changes(_locked(document), fields)
         return reread(document)
     if reader_for(document.file.content_type) is not Reader.TEXT:
-        message = f"can be changed for text only; this document is made of a file of type {document.file.content_type}."
-        raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}})
-    chunks, embedded = _cut_and_embed(content, _own_config(document))
+        kind = document.file.content_type
+        raise _refused("content", f"can be changed for text only; this document is made of a file of type {kind}.")
+    config = _own_config(document)
+    chunks, embedded = _cut_and_embed(content, config)
     raw = content.encode()
     key = _stored_text(document.project, raw)
     try:
         with short_transaction():
             locked = _locked(document)
+            if _own_config(locked) != config:
+                raise ServiceUnavailable(
+                    "The document's chunk values have just been changed; try again.", retry_after=1
+                )
             _apply_changes(locked, fields)
             old_key = _replace_bytes(locked.file_id, key=key, size=len(raw), content_type=document.file.content_type)
             _settle_text(locked, content, chunks, embedded)
@@ -184,6 +201,8 @@ def delete_document(*, document: Document) -> None:
     """Delete a document with its chunks in one transaction, and the file that it made itself."""
     with short_transaction():
         locked = _locked(document)
+        # A worker holds its attempt's row while it writes rows that refer to the document: wait for it first.
+        list(locked.attempts.select_for_update().values_list("pk"))
         file = locked.file
         locked.delete()
         if locked.owns_file:
@@ -248,6 +267,10 @@ def _locked(document: Document) -> Document:
     return locked
 
 
+def _refused(field: str, message: str) -> ValidationFailed:
+    return ValidationFailed(f"{field} {message}", meta={"fields": {field: message}})
+
+
 def _resolved(chunking: ChunkRequest, *, default: ChunkStrategy) -> ChunkConfig:
     try:
         return resolve_config(chunking, None, default)
@@ -267,6 +290,8 @@ def _apply_config(document: Document, config: ChunkConfig) -> None:
 
 def _cut_and_embed(content: str, config: ChunkConfig) -> tuple[list[Any], Any]:
     chunks = list(iter_chunks([Page(1, content)], config))
+    if not chunks:
+        raise _refused("content", "must hold text that can be seen.")
     return chunks, embed_documents([chunk.text for chunk in chunks], urgent=True)
 
 
@@ -287,7 +312,7 @@ def _insert_document(*, project: Project, file: File, config: ChunkConfig, **fie
         if constraint == "document_path_unique":
             raise path_taken(document.path) from None
         _refuse_ingested(file)
-        raise ValidationFailed("file_id names no file that you may use.", code="FILE_NOT_FOUND") from error
+        raise
     return document
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from documents.models import DocumentStatus
+from documents.models import MAX_PATH_BYTES, DocumentStatus
 from soat.core.body import Body
 from soat.core.fields import Choice, Flag, JsonObject, TagMap, Text, WholeNumber
 from soat.core.openapi import page_of
@@ -15,6 +15,19 @@ from soat.files.api.schemas import FileName, PathText
 MAX_CONTENT_CHARACTERS = 2**31
 MAX_TITLE = 512
 STRATEGIES = [strategy.value for strategy in ChunkStrategy]
+
+
+class DocumentPath(PathText):
+    """The path of a document: it names something below the root and fits into an index."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the canonical path. Raises ``serializers.ValidationError``."""
+        path = super().to_internal_value(data)
+        if path == "/":
+            raise serializers.ValidationError("must name a document, not the root.")
+        if len(path.encode()) > MAX_PATH_BYTES:
+            raise serializers.ValidationError(f"must be at most {MAX_PATH_BYTES} bytes long in UTF-8.")
+        return path
 
 
 class Chunking(Body):
@@ -40,7 +53,7 @@ class DocumentCreate(Chunking):
 
     project_id = Text(max_length=64, required=False, allow_null=True)
     content = Text(max_length=MAX_CONTENT_CHARACTERS)
-    path = PathText(required=False)
+    path = DocumentPath(required=False)
     filename = FileName(required=False)
     title = Text(max_length=MAX_TITLE, required=False)
     metadata = JsonObject(required=False)
@@ -65,7 +78,7 @@ class DocumentUpdate(Body):
 
     content = Text(max_length=MAX_CONTENT_CHARACTERS, required=False)
     title = Text(max_length=MAX_TITLE, required=False)
-    path = PathText(required=False, allow_null=True)
+    path = DocumentPath(required=False, allow_null=True)
     metadata = JsonObject(required=False)
     tags = TagMap(required=False)
 

@@ -4,8 +4,13 @@ No migration depends on the environment: the number of dimensions is a setting, 
 made by ``manage.py prepare_space``, concurrently with reads and writes.
 """
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.apps import apps
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from embeddings.models import EmbeddingSpace, StoredVector
 
@@ -34,16 +39,44 @@ def missing_indexes(space: EmbeddingSpace) -> list[type[StoredVector]]:
     return [model for name, model in names.items() if name not in built]
 
 
+_BUILD_LOCK = 0x50A7_1DE
+_POLL_SECONDS = 0.2
+
+
 def build_index(model: type[StoredVector], space: EmbeddingSpace) -> None:
     """Build the index concurrently; what an interrupted build left behind is dropped first.
 
-    Must run outside of a transaction. ``m`` and ``ef_construction`` are pgvector's defaults.
+    Of several processes at once one builds and the others wait for it. Must run outside of a
+    transaction. ``m`` and ``ef_construction`` are pgvector's defaults.
     """
     name = connection.ops.quote_name(index_name(model, space))
-    table = connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001
-    with connection.cursor() as cursor:
+    table = connection.ops.quote_name(model._meta.db_table)
+    with _building_alone(), connection.cursor() as cursor:
+        if model not in missing_indexes(space):
+            return
         cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
         cursor.execute(
             f"CREATE INDEX CONCURRENTLY {name} ON {table}"
             f" USING hnsw ((embedding::halfvec({space.dimensions:d})) halfvec_cosine_ops) WHERE space_id = {space.pk:d}"
         )
+
+
+@contextmanager
+def _building_alone() -> Iterator[None]:
+    """Hold the lock of all builds.
+
+    It is asked for again and again: a statement that waited for it would hold a snapshot, for whose
+    end the other one's concurrent build waits.
+    """
+    with connection.cursor() as cursor:
+        while not _had(cursor, "SELECT pg_try_advisory_lock(%s)"):
+            time.sleep(_POLL_SECONDS)
+        try:
+            yield
+        finally:
+            _had(cursor, "SELECT pg_advisory_unlock(%s)")
+
+
+def _had(cursor: CursorWrapper, sql: str) -> bool:
+    cursor.execute(sql, [_BUILD_LOCK])
+    return bool(cursor.fetchone() == (True,))

@@ -17,18 +17,18 @@ _COLUMNS = (
     "c.public_id, d.public_id, f.public_id, p.public_id, c.index, c.page, c.content, d.path,"
     " f.filename, f.size, d.title, d.metadata, d.tags, c.created_at"
 )
+# An attempt is of one document, so this alone finds the chunk's. A second condition would make the planner
+# expect next to no rows, and sort all of them instead of asking the index.
+_SETTLED = "JOIN documents_document d ON d.settled_attempt_id = c.attempt_id"
 _ROW_JOINS = (
-    " JOIN documents_document d ON d.id = c.document_id AND d.settled_attempt_id = c.attempt_id"
+    f" {_SETTLED}"
     " JOIN files_file f ON f.id = d.file_id JOIN tenancy_project p ON p.id = d.project_id"
 )
 _SOURCE = Source(
     vectors="documents_chunkvector",
     row_key="chunk_id",
-    joins=(
-        "JOIN documents_documentchunk c ON c.id = v.chunk_id"
-        " JOIN documents_document d ON d.id = c.document_id AND d.settled_attempt_id = c.attempt_id"
-    ),
-    public_id="c.public_id",
+    joins=f"JOIN documents_documentchunk c ON c.id = v.chunk_id {_SETTLED}",
+    tie_break='c.public_id COLLATE "C"',
     columns=f"{_COLUMNS} FROM scored s JOIN documents_documentchunk c ON c.id = s.row_id {_ROW_JOINS}",
 )
 

@@ -25,13 +25,13 @@ class Source:
     """The tables of one source.
 
     ``vectors`` (alias ``v``) has the column ``row_key``; ``joins`` adds the rows that the filters
-    and ``columns`` speak of; ``public_id`` is what ties are broken by.
+    and ``columns`` speak of; ``tie_break`` orders rows of equal distance, as ``soat.engine.rank`` does.
     """
 
     vectors: str
     row_key: str
     joins: str
-    public_id: str
+    tie_break: str
     columns: str
 
 
@@ -44,8 +44,12 @@ class Filter:
     parameters: Mapping[str, Any]
 
 
-def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> list[tuple[Any, ...]]:
-    """Return ``(distance, *columns)`` of the ``limit`` nearest rows, nearest first."""
+def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> list[list[Any]]:
+    """Return ``[distance, *columns]`` of the ``limit`` nearest rows, nearest first.
+
+    The index is asked for some more. Where it gives too few all the same (its scan ended early, or
+    several windows were of one row), the exact scan answers.
+    """
     parameters = {
         **wanted.parameters,
         "space": query.space.pk,
@@ -53,11 +57,17 @@ def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> l
         "limit": limit,
         "fetch": limit * WINDOWS_PER_ROW,
     }
-    if limit * WINDOWS_PER_ROW > MAX_EF_SEARCH or _is_small(source, wanted, parameters):
-        return _run(_exact(source, wanted), parameters)
-    rows = _run(_indexed(source, wanted, query), parameters)
-    # The index gave too few rows: its scan ended early, or several windows were of one row.
-    return rows if len(rows) == limit else _run(_exact(source, wanted), parameters)
+    if limit * WINDOWS_PER_ROW <= MAX_EF_SEARCH and not _is_small(source, wanted, parameters):
+        rows = _run(_indexed(source, wanted, query), parameters)
+        if len(rows) == limit and _is_whole(rows):
+            return [columns for _, *columns in rows]
+    return [columns for _, *columns in _run(_exact(source, wanted), parameters)]
+
+
+def _is_whole(rows: list[tuple[Any, ...]]) -> bool:
+    """Tell whether the index gave all rows of the last one's distance: only then can ties be cut in their order."""
+    farthest, last, *_ = rows[-1]
+    return bool(last < farthest)
 
 
 def _is_small(source: Source, wanted: Filter, parameters: Mapping[str, Any]) -> bool:
@@ -71,11 +81,12 @@ def _is_small(source: Source, wanted: Filter, parameters: Mapping[str, Any]) -> 
 def _exact(source: Source, wanted: Filter) -> str:
     return f"""
         WITH scored AS (
-            SELECT v.{source.row_key} AS row_id, min(v.embedding <=> %(query)s::vector) AS distance
+            SELECT v.{source.row_key} AS row_id, min(v.embedding <=> %(query)s::vector) AS distance,
+                NULL AS farthest
             FROM {source.vectors} v {source.joins}
             WHERE v.space_id = %(space)s AND {wanted.narrow} AND {wanted.where}
-            GROUP BY v.{source.row_key}, {source.public_id}
-            ORDER BY distance, {source.public_id} LIMIT %(limit)s
+            GROUP BY v.{source.row_key}, {source.tie_break}
+            ORDER BY distance, {source.tie_break} LIMIT %(limit)s
         ) {_selected(source)}"""
 
 
@@ -88,16 +99,17 @@ def _indexed(source: Source, wanted: Filter, query: QueryVector) -> str:
             WHERE v.space_id = {query.space.pk:d} AND {wanted.narrow} AND {wanted.where}
             ORDER BY v.embedding::halfvec({size:d}) <=> %(query)s::halfvec({size:d}) LIMIT %(fetch)s
         ), scored AS (
-            SELECT v.{source.row_key} AS row_id, min(v.embedding <=> %(query)s::vector) AS distance
+            SELECT v.{source.row_key} AS row_id, min(v.embedding <=> %(query)s::vector) AS distance,
+                max(min(v.embedding <=> %(query)s::vector)) OVER () AS farthest
             FROM {source.vectors} v {source.joins}
             WHERE v.space_id = %(space)s AND v.{source.row_key} IN (SELECT row_id FROM found)
-            GROUP BY v.{source.row_key}, {source.public_id}
-            ORDER BY distance, {source.public_id} LIMIT %(limit)s
+            GROUP BY v.{source.row_key}, {source.tie_break}
+            ORDER BY distance, {source.tie_break} LIMIT %(limit)s
         ) {_selected(source)}"""
 
 
 def _selected(source: Source) -> str:
-    return f"SELECT s.distance, {source.columns} ORDER BY s.distance, {source.public_id}"
+    return f"SELECT s.farthest, s.distance, {source.columns} ORDER BY s.distance, {source.tie_break}"
 
 
 def _run(sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:

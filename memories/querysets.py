@@ -69,29 +69,31 @@ class Probe:
 
 
 _NEAREST = """
-SELECT e.id, e.content, e.content_hash = %(hash)s, min(v.embedding <=> %(vector)s::vector)
-FROM memories_entryvector v JOIN memories_memoryentry e ON e.id = v.entry_id
-WHERE v.memory_id = %(memory)s AND v.space_id = %(space)s
-  AND e.invalidated_at IS NULL AND e.revision > %(since)s
-GROUP BY e.id
-ORDER BY 4, 1
-LIMIT %(limit)s
+WITH covered AS (
+    SELECT v.entry_id, part.number, min(v.embedding <=> part.vector) AS distance
+    FROM memories_memoryentry e
+    JOIN memories_entryvector v ON v.entry_id = e.id
+    CROSS JOIN unnest(%(windows)s::vector[]) WITH ORDINALITY AS part (vector, number)
+    WHERE e.memory_id = %(memory)s AND e.invalidated_at IS NULL AND e.revision > %(since)s
+      AND v.memory_id = %(memory)s AND v.space_id = %(space)s
+    GROUP BY v.entry_id, part.number
+), scored AS (
+    SELECT entry_id, max(distance) AS distance FROM covered GROUP BY entry_id ORDER BY 2, 1 LIMIT %(limit)s
+)
+SELECT e.id, e.content, e.content_hash = %(hash)s, s.distance
+FROM scored s JOIN memories_memoryentry e ON e.id = s.entry_id
+ORDER BY s.distance, e.id
 """
 
 
 def shortlist(memory_id: int, probe: Probe, *, since: int = -1) -> list[Candidate]:
     """Return the valid entries of a memory that a fact may restate.
 
-    The nearest by cosine (over all windows of both texts) and those of equal text, with or without
-    a vector. ``since`` leaves out what has not changed after that revision of the memory.
+    The nearest by cosine and those of equal text, with or without a vector. A long fact is as similar
+    to an entry as the window of it that the entry covers least: one part in common makes no duplicate.
+    ``since`` leaves out what has not changed after that revision of the memory.
     """
-    found: dict[int, Candidate] = {}
-    if probe.space is not None:
-        for window in probe.windows:
-            for candidate in _nearest(memory_id, probe, window, probe.space.pk, since):
-                known = found.get(candidate.key)
-                if known is None or (known.similarity or -1.0) < (candidate.similarity or -1.0):
-                    found[candidate.key] = candidate
+    found = {candidate.key: candidate for candidate in _nearest(memory_id, probe, since)}
     equal = MemoryEntry.objects.filter(
         memory_id=memory_id, content_hash=probe.content_hash, invalidated_at=None, revision__gt=since
     ).order_by("created_at", "id")
@@ -100,15 +102,17 @@ def shortlist(memory_id: int, probe: Probe, *, since: int = -1) -> list[Candidat
     return list(found.values())
 
 
-def _nearest(memory_id: int, probe: Probe, window: Vector, space_id: int, since: int) -> list[Candidate]:
+def _nearest(memory_id: int, probe: Probe, since: int) -> list[Candidate]:
+    if probe.space is None or not probe.windows:
+        return []
     with connection.cursor() as cursor:
         cursor.execute(
             _NEAREST,
             {
                 "hash": probe.content_hash,
-                "vector": vector_literal(window),
+                "windows": [vector_literal(window) for window in probe.windows],
                 "memory": memory_id,
-                "space": space_id,
+                "space": probe.space.pk,
                 "since": since,
                 "limit": SHORTLIST_SIZE,
             },

@@ -1,5 +1,6 @@
 """Memories and the one write funnel: the only code that decides about a write."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -191,7 +192,8 @@ def update_entry(*, entry: MemoryEntry, changes: Mapping[str, Any]) -> MemoryEnt
     """Change an entry's content, tags or metadata (None clears).
 
     A new content gets a new vector; where none can be had the old one is dropped, so that a vector
-    always belongs to the text beside it. Raises like ``write_entry``.
+    always belongs to the text beside it. The same content again gives an entry its vector that waits
+    for one. Raises like ``write_entry``.
     """
     prepared = _prepare(IncomingFact(changes["content"])) if "content" in changes else None
     with short_transaction():
@@ -201,32 +203,45 @@ def update_entry(*, entry: MemoryEntry, changes: Mapping[str, Any]) -> MemoryEnt
         if locked is None:
             raise NotFound("There is no such entry.")
         changed = _changed_fields(locked, changes, prepared)
-        if not changed:
-            return locked
-        for name, value in changed.items():
-            setattr(locked, name, value)
-        locked.version += 1
-        locked.revision = _next_revision(memory)
-        locked.updated_at = timezone.now()
-        locked.save(update_fields=[*changed, "version", "revision", "updated_at"])
-        if prepared is not None and "content" in changed:
+        if prepared is not None and ("content" in changed or _repairs(locked, prepared)):
+            changed["awaits_vector"] = _awaits_vector(prepared.embedded)
             EntryVector.objects.filter(entry=locked).delete()
             _insert_vectors(locked, prepared)
+        if changed:
+            _save_change(memory, locked, changed)
         return locked
 
 
 def _changed_fields(entry: MemoryEntry, changes: Mapping[str, Any], prepared: _Prepared | None) -> dict[str, Any]:
-    wanted: dict[str, Any] = {}
-    if "tags" in changes:
-        wanted["tags"] = list(changes["tags"] or [])
-    if "metadata" in changes:
-        wanted["metadata"] = changes["metadata"]
+    changed: dict[str, Any] = {}
+    if "tags" in changes and entry.tags != (changes["tags"] or []):
+        changed["tags"] = changes["tags"] or []
+    if "metadata" in changes and not _same_json(entry.metadata, changes["metadata"]):
+        changed["metadata"] = changes["metadata"]
     if prepared is not None and prepared.content != entry.content:
-        wanted["content"] = prepared.content
-        wanted["content_hash"] = prepared.digest
-        wanted["awaits_vector"] = _awaits_vector(prepared.embedded)
-        return wanted
-    return {name: value for name, value in wanted.items() if getattr(entry, name) != value}
+        changed["content"] = prepared.content
+        changed["content_hash"] = prepared.digest
+    return changed
+
+
+def _same_json(left: Any, right: Any) -> bool:
+    """Compare as JSON does: in Python ``True == 1 == 1.0``."""
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+
+
+def _repairs(entry: MemoryEntry, prepared: _Prepared) -> bool:
+    return entry.awaits_vector and bool(prepared.embedded.windows)
+
+
+def _save_change(memory: Memory, entry: MemoryEntry, changed: dict[str, Any]) -> None:
+    """Save the fields, and count the change; a vector that came later is no change of the entry itself."""
+    for name, value in changed.items():
+        setattr(entry, name, value)
+    entry.revision = _next_revision(memory)
+    if set(changed) != {"awaits_vector"}:
+        entry.version += 1
+        entry.updated_at = timezone.now()
+    entry.save(update_fields=[*changed, "revision", "version", "updated_at"])
 
 
 def delete_entry(*, entry: MemoryEntry) -> None:
@@ -241,19 +256,25 @@ def delete_entry(*, entry: MemoryEntry) -> None:
 
 def create_memory(*, project: Project, name: str, description: str | None, tags: list[str]) -> Memory:
     """Create an empty memory."""
-    return Memory.objects.create(project=project, name=name, description=description, tags=tags)
+    now = timezone.now()
+    return Memory.objects.create(
+        project=project, name=name, description=description, tags=tags, created_at=now, updated_at=now
+    )
 
 
 def update_memory(*, memory: Memory, changes: Mapping[str, Any]) -> Memory:
-    """Change a memory's name, description or tags (None clears)."""
+    """Change a memory's name, description or tags (None clears). Raises ``NotFound`` and ``ServiceUnavailable``."""
     wanted = {**changes, **({"tags": changes["tags"] or []} if "tags" in changes else {})}
-    changed = {name: value for name, value in wanted.items() if getattr(memory, name) != value}
-    if changed:
-        for name, value in changed.items():
-            setattr(memory, name, value)
-        memory.updated_at = timezone.now()
-        memory.save(update_fields=[*changed, "updated_at"])
-    return memory
+    with short_transaction():
+        locked = _locked(memory)
+        locked.project = memory.project
+        changed = {name: value for name, value in wanted.items() if getattr(locked, name) != value}
+        if changed:
+            for name, value in changed.items():
+                setattr(locked, name, value)
+            locked.updated_at = timezone.now()
+            locked.save(update_fields=[*changed, "updated_at"])
+        return locked
 
 
 def delete_memory(*, memory: Memory) -> None:

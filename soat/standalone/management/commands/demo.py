@@ -47,7 +47,9 @@ class Command(BaseCommand):
         try:
             _run(state, terminal)
         except (DemoError, StandaloneError) as error:
-            raise CommandError(f"{error}\nThe logs are in {state.root / 'logs'}.") from None
+            terminal.write()
+            logs = state.log("*").parent
+            raise CommandError(f"{error}\nThe logs are in {logs}." if logs.is_dir() else str(error)) from None
         except KeyboardInterrupt:
             terminal.write()
             terminal.write("Stopped before the end; nothing goes on running.")
@@ -56,23 +58,36 @@ class Command(BaseCommand):
 
 def _run(state: StateFolder, terminal: Terminal) -> None:
     begun = time.monotonic()
-    script = read_script(PROJECT / "docs" / "sample")
-    story = Story(script, terminal)
+    story = Story(read_script(PROJECT / "docs" / "sample"), terminal)
     terminal.write("SOAT: a document and some facts go in, the right passage comes out.", Style.BOLD)
-    terminal.piece("  starting")
-    first = True
-
-    def part(name: str, seconds: str) -> None:
-        nonlocal first
-        terminal.piece(f"{'' if first else ','} {name} {seconds} s")
-        first = False
-
-    with running_server(state, part=part, note=lambda text: terminal.piece(f" ({text})")) as server:
-        terminal.write()
+    startup = _Startup(terminal)
+    with running_server(state, part=startup.part, note=startup.note) as server:
+        startup.end_line()
         story.tell(server)
     if story.surprises:
         raise DemoError("Not all was as expected:\n" + "\n".join(f"- {surprise}" for surprise in story.surprises))
     _say_goodbye(state, terminal, time.monotonic() - begun)
+
+
+class _Startup:
+    """A line that grows with the parts of the server that come up; whatever else there is to say has its own."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._begun = False
+
+    def part(self, name: str, seconds: str) -> None:
+        self._terminal.piece(f"{', ' if self._begun else '   started: '}{name} {seconds} s")
+        self._begun = True
+
+    def note(self, text: str) -> None:
+        self.end_line()
+        self._terminal.write(f"   {text}", Style.DIM)
+
+    def end_line(self) -> None:
+        if self._begun:
+            self._terminal.write()
+        self._begun = False
 
 
 def _say_goodbye(state: StateFolder, terminal: Terminal, seconds: float) -> None:

@@ -55,7 +55,9 @@ def ingest(attempt_id: int) -> None:
         begun = time.monotonic()
         with bound_contextvars(document_id=attempt.document.public_id):
             outcome = _run(attempt)
-        count_attempt(outcome, time.monotonic() - begun)
+            seconds = time.monotonic() - begun
+            logger.info("Attempt %d: %s after %.1f seconds", attempt_id, outcome, seconds)
+        count_attempt(outcome, seconds)
 
 
 def _run(attempt: IngestionAttempt) -> Outcome:

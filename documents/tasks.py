@@ -3,21 +3,22 @@
 from celery import shared_task
 
 from documents import pipeline, recovery
+from soat.core.broker import publish_on_commit
 
 
 @shared_task(name="documents.tasks.ingest")
 def ingest(attempt_id: int) -> None:
     """Run one attempt."""
     pipeline.ingest(attempt_id)
-    clear.delay()
+    publish_on_commit(clear)
 
 
 @shared_task(name="documents.tasks.sweep")
 def sweep() -> None:
     """Find what stalls or was lost, and set it going again or end it."""
     for attempt_id in recovery.sweep():
-        ingest.delay(attempt_id)
-    clear.delay()
+        publish_on_commit(ingest, attempt_id)
+    publish_on_commit(clear)
 
 
 @shared_task(name="documents.tasks.clear")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from django.apps import apps
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.transaction import TransactionManagementError
 
 from embeddings.models import EmbeddingSpace, StoredVector
 
@@ -46,11 +47,14 @@ _POLL_SECONDS = 0.2
 def build_index(model: type[StoredVector], space: EmbeddingSpace) -> None:
     """Build the index concurrently; what an interrupted build left behind is dropped first.
 
-    Of several processes at once one builds and the others wait for it. Must run outside of a
-    transaction. ``m`` and ``ef_construction`` are pgvector's defaults.
+    Of several processes at once one builds and the others wait for it. ``m`` and ``ef_construction``
+    are pgvector's defaults. Raises ``TransactionManagementError`` inside of a transaction.
     """
+    if connection.in_atomic_block:
+        # The lock below is the session's: an aborted transaction could not give it back.
+        raise TransactionManagementError("An index is built concurrently, which no transaction allows.")
     name = connection.ops.quote_name(index_name(model, space))
-    table = connection.ops.quote_name(model._meta.db_table)
+    table = connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001
     with _building_alone(), connection.cursor() as cursor:
         if model not in missing_indexes(space):
             return

@@ -27,7 +27,7 @@ class VectorSummary:
 
 
 def vector_summaries(model: type[StoredVector], **owner: object) -> list[VectorSummary]:
-    """Return a summary for each space in which the row ``owner`` (such as ``entry_id=5``) has vectors, current first."""
+    """Return a summary for each space that has vectors of the row ``owner`` (``entry_id=5``), the current one first."""
     dimensions = Func(F("embedding"), function="vector_dims", output_field=IntegerField())
     norm = Func(F("embedding"), function="vector_norm", output_field=FloatField())
     rows: Any = (

@@ -20,10 +20,7 @@ _COLUMNS = (
 # An attempt is of one document, so this alone finds the chunk's. A second condition would make the planner
 # expect next to no rows, and sort all of them instead of asking the index.
 _SETTLED = "JOIN documents_document d ON d.settled_attempt_id = c.attempt_id"
-_ROW_JOINS = (
-    f" {_SETTLED}"
-    " JOIN files_file f ON f.id = d.file_id JOIN tenancy_project p ON p.id = d.project_id"
-)
+_ROW_JOINS = f" {_SETTLED} JOIN files_file f ON f.id = d.file_id JOIN tenancy_project p ON p.id = d.project_id"
 _SOURCE = Source(
     vectors="documents_chunkvector",
     row_key="chunk_id",

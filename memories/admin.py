@@ -18,7 +18,19 @@ from soat.core.errors import Conflict
 from soat.tenancy.staff.base import ServiceAdmin
 from soat.tenancy.staff.filters import RelatedFilter, TagFilter, YesNoFilter
 from soat.tenancy.staff.forms import JsonField, LinesField, PlainTextField, ServiceForm
-from soat.tenancy.staff.markup import NONE, Table, Tone, anchor, badge, change_url, code, excerpt, link, list_url, moment
+from soat.tenancy.staff.markup import (
+    NONE,
+    Table,
+    Tone,
+    anchor,
+    badge,
+    change_url,
+    excerpt,
+    link,
+    list_url,
+    moment,
+    once,
+)
 from soat.tenancy.staff.rights import TenantRows
 from soat.tenancy.staff.theme import ChoicesFilter, Switch
 
@@ -53,16 +65,18 @@ class MemoryAdmin(TenantRows, ServiceAdmin):
     id_lookups: ClassVar = {"mem": "public_id", "proj": "project__public_id"}
     text_lookups = ("name",)
     autocomplete_fields = ("project",)
-    record = ("shown_ways", "public_id", "created_at", "updated_at")
+    record = ("shown_ways", "shown_project", "public_id", "created_at", "updated_at")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show the record of a memory that is there."""
-        edited = (None, {"fields": ("project", "name", "description", "tags")})
-        return (edited,) if obj is None else (edited, ("Record", {"fields": self.record}))
+        edited = ("name", "description", "tags")
+        if obj is None:
+            return ((None, {"fields": ("project", *edited)}),)
+        return ((None, {"fields": edited}), ("Record", {"fields": self.record}))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what cannot be edited: a memory stays in its project."""
-        return () if obj is None else ("project", *self.record)
+        return () if obj is None else self.record
 
     @admin.display(description="tags")
     def shown_tags(self, memory: Memory) -> str:
@@ -189,7 +203,15 @@ class MemoryEntryAdmin(TenantRows, ServiceAdmin):
     """Entries. A changed text gets a new vector; a new one passes the same check for duplicates as everywhere."""
 
     form = EntryForm
-    list_display = ("shown_content", "memory", "shown_source", "shown_validity", "shown_vector", "shown_tags", "shown_created")
+    list_display = (
+        "shown_content",
+        "memory",
+        "shown_source",
+        "shown_validity",
+        "shown_vector",
+        "shown_tags",
+        "shown_created",
+    )
     list_select_related = ("memory",)
     list_filter = (
         ("memory", RelatedFilter),
@@ -217,9 +239,10 @@ class MemoryEntryAdmin(TenantRows, ServiceAdmin):
         "invalidated_at",
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[MemoryEntry]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the entries with the number of their vectors."""
-        return super().get_queryset(request).annotate(windows=windows_of(EntryVector, "entry"))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(windows=windows_of(EntryVector, "entry"))
+        return rows
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show the record of an entry that is there."""
@@ -257,6 +280,7 @@ class MemoryEntryAdmin(TenantRows, ServiceAdmin):
         return vector_state(getattr(entry, "windows", None), awaits=entry.awaits_vector)
 
     @admin.display(description="vectors")
+    @once
     def shown_vectors(self, entry: MemoryEntry) -> str:
         """Return what can be said of the vectors."""
         return vector_facts(EntryVector, awaits=entry.awaits_vector, entry_id=entry.pk)
@@ -283,7 +307,7 @@ class MemoryEntryAdmin(TenantRows, ServiceAdmin):
         setattr(request, _RESULT, result)
         return result.entry
 
-    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Log a fact that was stored; one that was known already changed nothing."""
         if getattr(request, _RESULT).action is not WriteAction.SKIPPED:
             super().log_addition(request, obj, message)
@@ -307,7 +331,9 @@ class MemoryEntryAdmin(TenantRows, ServiceAdmin):
 
     def _say_if_waiting(self, request: HttpRequest, entry: MemoryEntry) -> None:
         if entry.awaits_vector:
-            messages.warning(request, "The embedding provider gave no answer: the entry is stored and waits for its vector.")
+            messages.warning(
+                request, "The embedding provider gave no answer: the entry is stored and waits for its vector."
+            )
 
     def remove(self, obj: MemoryEntry) -> None:
         """Delete the entry for good."""
@@ -315,7 +341,7 @@ class MemoryEntryAdmin(TenantRows, ServiceAdmin):
 
     def log_name(self, obj: MemoryEntry) -> str:
         """Return the id: a deleted fact must not live on in the log."""
-        return obj.public_id
+        return str(obj.public_id)
 
     @admin.action(permissions=["change"], description="Embed now what waits for its vector")
     def embed_again(self, request: HttpRequest, queryset: QuerySet[MemoryEntry]) -> None:

@@ -4,14 +4,20 @@ A value that cannot be right raises ``ImproperlyConfigured`` with one sentence t
 variable, so that a server never starts half configured.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import environ
+from botocore.config import Config as S3Config
 from celery.schedules import schedule
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
+
+from soat.desk.theme import THEME
+from soat.operations.logs import logging_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -20,7 +26,8 @@ environ.Env.read_env(BASE_DIR / ".env")
 
 
 def _text(name: str, default: str = "") -> str:
-    return str(env.str(name, default=default)).strip()
+    """Return a value as it is (``$`` has no meaning in it); one that is set to nothing is not set."""
+    return str(env.ENVIRON.get(name, "")).strip() or default
 
 
 def _flag(name: str, default: bool) -> bool:
@@ -55,8 +62,44 @@ def _choice(name: str, default: str, choices: Sequence[str]) -> str:
 
 def _url(name: str, default: str = "") -> str:
     value = _text(name, default).rstrip("/")
-    if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc):
+    parts = _parts(value)
+    if value and (parts is None or parts.scheme not in {"http", "https"} or not parts.netloc):
         raise ImproperlyConfigured(f"{name} must be an http or https address; it is {value!r}.")
+    return value
+
+
+def _parts(address: str) -> SplitResult | None:
+    """Return the parts of an address, None if it has a host or a port that cannot be."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # it is checked when it is read
+    except ValueError:
+        return None
+    return parts
+
+
+def _database_url(name: str, default: str) -> dict[str, Any]:
+    """Return Django's form of a database address. The address is not shown: it may hold a password."""
+    value = _text(name, default)
+    try:
+        config: dict[str, Any] = env.db_url_config(value) if urlsplit(value).scheme else {}
+    except ValueError:
+        config = {}
+    if config.get("ENGINE") != "django.db.backends.postgresql" or not config.get("NAME"):
+        raise ImproperlyConfigured(
+            f"{name} must be a PostgreSQL address, postgres://user:password@host:5432/name:"
+            " SOAT keeps its vectors in pgvector."
+        )
+    return config
+
+
+def _redis_url(name: str, default: str) -> str:
+    """Return the address of a broker, or several with ``;`` between them. It is not shown either."""
+    value = _text(name, default)
+    for address in value.split(";"):
+        parts = _parts(address)
+        if parts is None or parts.scheme not in {"redis", "rediss", "redis+socket", "sentinel"}:
+            raise ImproperlyConfigured(f"{name} must be a redis:// address, of a Redis or Valkey server.")
     return value
 
 
@@ -69,6 +112,7 @@ def _list(name: str) -> list[str]:
 STANDALONE = _flag("SOAT_STANDALONE", False)
 DEBUG = _flag("DEBUG", False)
 LOG_LEVEL = _choice("LOG_LEVEL", "INFO", ["DEBUG", "INFO", "WARNING", "ERROR"])
+LOG_FORMAT = _choice("LOG_FORMAT", "console", ["console", "json"])
 
 SECRET_KEY = _text("SECRET_KEY")
 if not SECRET_KEY:
@@ -89,15 +133,43 @@ for _key in FIELD_ENCRYPTION_KEYS:
         ) from None
 
 BASE_URL = _url("SOAT_BASE_URL")
-_base_host = [urlsplit(BASE_URL).hostname or ""] if BASE_URL else []
-ALLOWED_HOSTS = _list("ALLOWED_HOSTS") or [*_base_host, "localhost", "127.0.0.1", "[::1]"]
-CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
+_base = urlsplit(BASE_URL)
+_base_host = f"[{_base.hostname}]" if ":" in (_base.hostname or "") else _base.hostname
+ALLOWED_HOSTS = _list("ALLOWED_HOSTS") or [*filter(None, [_base_host]), "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = [f"{_base.scheme}://{_base.netloc}"] if BASE_URL else []
+
+# The web server (soat/gunicorn.py).
+WEB_BIND = _text("WEB_BIND", "127.0.0.1:5047")
+WEB_WORKERS = _whole("WEB_WORKERS", 2, minimum=1)
+WEB_THREADS = _whole("WEB_THREADS", 16, minimum=1)
+WEB_GRACEFUL_SECONDS = _whole("WEB_GRACEFUL_SECONDS", 30, minimum=1)
+
+# TLS ends before the web server, so an https address means a proxy that says how it was called.
+_https = _base.scheme == "https"
+SECURE_SSL_REDIRECT = _flag("SECURE_SSL_REDIRECT", _https)
+SECURE_REDIRECT_EXEMPT = [r"^health(/ready)?$", r"^metrics$"]
+_proxy_header = _text("SECURE_PROXY_SSL_HEADER", "X-Forwarded-Proto" if _https else "none")
+if _proxy_header.lower() != "none":
+    SECURE_PROXY_SSL_HEADER = (f"HTTP_{_proxy_header.upper().replace('-', '_')}", "https")
+SECURE_HSTS_SECONDS = _whole("SECURE_HSTS_SECONDS", 31_536_000 if _https else 0)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _flag("SECURE_HSTS_INCLUDE_SUBDOMAINS", False)
+SECURE_HSTS_PRELOAD = _flag("SECURE_HSTS_PRELOAD", False)
+# Both promise something for a whole domain, which is for its owner to decide and not for a server in it.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+
+METRICS_TOKEN = _text("METRICS_TOKEN")
+METRICS_DIR = BASE_DIR / _text("METRICS_DIR") if _text("METRICS_DIR") else None
+METRICS_WORKER_PORT = _whole("METRICS_WORKER_PORT", 0, maximum=65_535)
+if METRICS_WORKER_PORT and not (METRICS_DIR and METRICS_TOKEN):
+    raise ImproperlyConfigured("METRICS_WORKER_PORT needs METRICS_DIR and METRICS_TOKEN.")
+if METRICS_DIR:
+    # prometheus_client looks here, once, when it is imported.
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)
 
 # --- Database and broker ---------------------------------------------------------------------
 
-_database = env.db_url_config(_text("DATABASE_URL", "postgres://soat@localhost:5432/soat"))
-if _database.get("ENGINE") != "django.db.backends.postgresql":
-    raise ImproperlyConfigured("DATABASE_URL must be a postgres:// address: SOAT keeps its vectors in pgvector.")
+_database = _database_url("DATABASE_URL", "postgres://soat@localhost:5432/soat")
 DATABASE_POOL_MAX = _whole("DATABASE_POOL_MAX", 20, minimum=1)
 LOCK_TIMEOUT_MS = _whole("LOCK_TIMEOUT_MS", 5_000, minimum=1)
 
@@ -109,14 +181,15 @@ DATABASES = {
             **_database.get("OPTIONS", {}),
             # The pool checks a connection before it hands it out, so a restarted database heals by itself.
             "pool": {"min_size": 0, "max_size": DATABASE_POOL_MAX, "timeout": 5},
-            # Iterative index scans keep a filtered search from coming back short.
-            "options": "-c hnsw.iterative_scan=strict_order -c hnsw.ef_search=200",
+            # Iterative index scans keep a filtered search from coming back short. The strict order would drop
+            # near rows that are met late; the searches order what they get by the exact distance anyway.
+            "options": "-c hnsw.iterative_scan=relaxed_order -c hnsw.ef_search=200",
         },
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CELERY_BROKER_URL = _text("CELERY_BROKER_URL", "redis://localhost:6379/0")
+CELERY_BROKER_URL = _redis_url("CELERY_BROKER_URL", "redis://localhost:6379/0")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"documents.tasks.ingest": {"queue": "ingestion"}}
@@ -135,7 +208,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- Embeddings ------------------------------------------------------------------------------
 
-EMBEDDING_PROVIDER = _choice("EMBEDDING_PROVIDER", "", ["", "local", "ollama"])
+EMBEDDING_PROVIDER = _choice("EMBEDDING_PROVIDER", "", ["", "local", "ollama", "openai", "bedrock"])
 EMBEDDING_MODEL = _text("EMBEDDING_MODEL")
 EMBEDDING_DIMENSIONS = _whole("EMBEDDING_DIMENSIONS", 0, maximum=4_000)
 EMBEDDING_API_KEY = _text("EMBEDDING_API_KEY")
@@ -154,10 +227,16 @@ if EMBEDDING_PROVIDER and EMBEDDING_MODEL and not EMBEDDING_DIMENSIONS:
 # --- Files -----------------------------------------------------------------------------------
 
 FILES_STORAGE_PROVIDER = _choice("FILES_STORAGE_PROVIDER", "local", ["local", "s3"])
-FILES_STORAGE_DIR = Path(_text("FILES_STORAGE_DIR", str(BASE_DIR / "var" / "files")))
+FILES_STORAGE_DIR = BASE_DIR / _text("FILES_STORAGE_DIR", "var/files")
 FILES_S3_BUCKET = _text("FILES_S3_BUCKET")
 if FILES_STORAGE_PROVIDER == "s3" and not FILES_S3_BUCKET:
     raise ImproperlyConfigured("FILES_S3_BUCKET is not set: FILES_STORAGE_PROVIDER=s3 needs the bucket's name.")
+FILES_S3_ACCESS_KEY_ID = _text("FILES_S3_ACCESS_KEY_ID")
+FILES_S3_SECRET_ACCESS_KEY = _text("FILES_S3_SECRET_ACCESS_KEY")
+if bool(FILES_S3_ACCESS_KEY_ID) != bool(FILES_S3_SECRET_ACCESS_KEY):
+    raise ImproperlyConfigured(
+        "FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY must be set both, or neither (then boto3 finds its own)."
+    )
 MAX_UPLOAD_BYTES = _whole("MAX_UPLOAD_BYTES", 1_073_741_824, minimum=1)
 MAX_REQUEST_BYTES = _whole("MAX_REQUEST_BYTES", 33_554_432, minimum=1_024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES
@@ -177,10 +256,21 @@ _s3_storage = {
         "location": _text("FILES_S3_PREFIX"),
         "region_name": _text("FILES_S3_REGION") or None,
         "endpoint_url": _url("FILES_S3_ENDPOINT_URL") or None,
-        "access_key": _text("FILES_S3_ACCESS_KEY_ID") or None,
-        "secret_key": _text("FILES_S3_SECRET_ACCESS_KEY") or None,
+        "access_key": FILES_S3_ACCESS_KEY_ID or None,
+        "secret_key": FILES_S3_SECRET_ACCESS_KEY or None,
+        "security_token": None,
         "file_overwrite": False,
         "default_acl": None,
+        # What a worker reads lies in a temporary file from this size on; without it all is held in memory.
+        "max_memory_size": 5_242_880,
+        # A request waits for the storage, so it is given up soon; other servers than Amazon's know no new checksums.
+        "client_config": S3Config(
+            connect_timeout=5,
+            read_timeout=30,
+            retries={"mode": "standard", "total_max_attempts": 3},
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        ),
     },
 }
 STORAGES = {
@@ -199,6 +289,8 @@ INGESTION_LEASE_SECONDS = _whole("INGESTION_LEASE_SECONDS", 30, minimum=1)
 # --- Django ----------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -208,7 +300,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "soat",
+    "soat.operations",
     "soat.tenancy",
     "soat.files",
     "embeddings",
@@ -220,6 +314,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "soat.operations.middleware.RequestObserver",
+    "soat.api.middleware.ReadableCharset",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -228,6 +324,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "soat.api.middleware.AnnouncedLength",
 ]
 ROOT_URLCONF = "soat.urls"
 WSGI_APPLICATION = "soat.wsgi.application"
@@ -249,7 +346,7 @@ TEMPLATES = [
 STATIC_URL = "static/"
 # Standalone serves the packages' own files; production collects them once (`manage.py collectstatic`).
 WHITENOISE_USE_FINDERS = STANDALONE or DEBUG
-STATIC_ROOT = None if WHITENOISE_USE_FINDERS else BASE_DIR / "staticfiles"
+STATIC_ROOT = None if WHITENOISE_USE_FINDERS else BASE_DIR / _text("STATIC_ROOT", "staticfiles")
 WHITENOISE_AUTOREFRESH = DEBUG
 
 AUTH_USER_MODEL = "tenancy.User"
@@ -262,6 +359,9 @@ JWT_TTL_SECONDS = _whole("JWT_TTL_SECONDS", 604_800, minimum=60)
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
+FORMAT_MODULE_PATH = "soat.formats"
+CSRF_FAILURE_VIEW = "soat.desk.errors.csrf_failed"
+UNFOLD = THEME
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["soat.tenancy.authentication.BearerAuthentication"],
@@ -269,6 +369,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["soat.core.parsers.StrictJSONParser", "soat.core.parsers.BoundedFormParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "soat.api.negotiation.LenientNegotiation",
+    "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "soat.api.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
@@ -278,6 +380,9 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayOperationId": True, "docExpansion": "none"},
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "EntrySourceTypeEnum": "memories.models.SourceType.choices",
@@ -288,11 +393,4 @@ SPECTACULAR_SETTINGS = {
     "SORT_OPERATION_PARAMETERS": False,
 }
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    "loggers": {"django.request": {"level": "ERROR"}, "pdfminer": {"level": "ERROR"}},
-}
+LOGGING = logging_settings(level=LOG_LEVEL, style=LOG_FORMAT)

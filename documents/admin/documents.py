@@ -64,7 +64,7 @@ class DocumentAdmin(TenantRows, ServiceAdmin):
     record = (
         "shown_progress_live",
         "shown_detail",
-        "project",
+        "shown_project",
         "shown_file_record",
         "public_id",
         "created_at",
@@ -252,8 +252,10 @@ def _ingested(form: Any, file: File) -> Document:
 
 def _pages(document: Document) -> Table:
     attempt = document.settled_attempt
-    pages = attempt.pages.order_by("index").annotate(beginning=Left("text", EXCERPT)).defer("text") if attempt else []
-    rows = [(link(page, f"page {page.number}"), excerpt(page.beginning, 140)) for page in pages[:LISTED]]
+    pages: Any = []
+    if attempt is not None:
+        pages = attempt.pages.order_by("index").annotate(beginning=Left("text", EXCERPT)).defer("text")
+    rows = [(link(page, str(page)), excerpt(page.beginning, 140)) for page in pages[:LISTED]]
     more = ("All pages", list_url("documents_documentpage", attempt__document__id__exact=document.pk, counts="yes"))
     return Table("Pages", ("Page", "Begins with"), rows, more, empty="No page has been read yet.")
 
@@ -268,7 +270,7 @@ def _chunks(document: Document) -> Table:
         chunks = chunks.defer("content")
     rows = [
         (
-            link(chunk, f"chunk {chunk.index + 1}"),
+            link(chunk, str(chunk)),
             f"page {chunk.page}" if chunk.page else "",
             excerpt(chunk.beginning, 140),
             vector_state(chunk.windows, awaits=chunk.awaits_vector),

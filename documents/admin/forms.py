@@ -43,6 +43,11 @@ class NewDocumentForm(DocumentForm):
     )
     content = PlainTextField(required=False, rows=8, label="Or a text")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].required = False
+        self.fields["file"].label = "Or a stored file"
+
     def clean(self) -> dict[str, Any]:
         """Demand exactly one source, in the chosen project."""
         values = super().clean()

@@ -13,7 +13,7 @@ from documents.models import ChunkVector, DocumentChunk, DocumentPage, Ingestion
 from embeddings.admin import vector_facts, vector_state, windows_of
 from soat.tenancy.staff.base import DeskAdmin
 from soat.tenancy.staff.filters import RelatedFilter, YesNoFilter
-from soat.tenancy.staff.markup import NONE, Table, Tone, anchor, badge, block, excerpt, link, list_url, moment
+from soat.tenancy.staff.markup import NONE, Table, Tone, badge, block, excerpt, link, moment, once
 from soat.tenancy.staff.rights import ReadOnly, TenantRows
 from soat.tenancy.staff.theme import ChoicesFilter
 
@@ -135,9 +135,10 @@ class DocumentPageAdmin(TenantRows, ReadOnly, DeskAdmin):
     id_lookups: ClassVar = {"doc": "attempt__document__public_id", "proj": "project__public_id"}
     fields = ("shown_document", "number", "shown_counts", "shown_text")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[DocumentPage]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the pages without their texts, which may be whole files."""
-        return super().get_queryset(request).annotate(beginning=Left("text", EXCERPT)).defer("text")
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(beginning=Left("text", EXCERPT))
+        return rows.defer("text")
 
     def found_by(self, request: HttpRequest, word: str) -> Q:
         """Look into the texts of one document; those of all are too many."""
@@ -160,24 +161,29 @@ class DocumentPageAdmin(TenantRows, ReadOnly, DeskAdmin):
         return _counts(page.attempt.document.settled_attempt_id == page.attempt_id)
 
     @admin.display(description="text")
+    @once
     def shown_text(self, page: DocumentPage) -> str:
         """Return the text."""
         return bounded_text(DocumentPage.objects.filter(pk=page.pk), "text")
 
     def related_tables(self, request: HttpRequest, obj: DocumentPage) -> list[Table]:
         """Return the chunks that begin on the page, and links to the pages beside it."""
-        chunks: Any = DocumentChunk.objects.filter(attempt=obj.attempt_id, page=obj.number).order_by("index")
+        beyond = DocumentPage.objects.filter(attempt=obj.attempt_id, index__gt=obj.index).defer("text")
+        following = beyond.order_by("index").first()
+        chunks: Any = DocumentChunk.objects.filter(attempt=obj.attempt_id, start__gte=obj.start).order_by("index")
+        if following is not None:
+            chunks = chunks.filter(start__lt=following.start)
         chunks = chunks.annotate(beginning=Left("content", EXCERPT), windows=windows_of(ChunkVector, "chunk"))
         rows = [
             (
-                link(chunk, f"chunk {chunk.index + 1}"),
+                link(chunk, str(chunk)),
                 excerpt(chunk.beginning, 140),
                 vector_state(chunk.windows, awaits=chunk.awaits_vector),
             )
             for chunk in chunks.defer("content")[:LISTED]
         ]
         beside = DocumentPage.objects.filter(attempt=obj.attempt_id, index__in=[obj.index - 1, obj.index + 1])
-        pages = [(link(page, f"page {page.number}"),) for page in beside.order_by("index").defer("text")]
+        pages = [(link(page, str(page)),) for page in beside.order_by("index").defer("text")]
         return [
             Table("Chunks that begin on this page", ("Chunk", "Begins with", "Vector"), rows),
             Table("Pages beside it", ("Page",), pages),
@@ -200,7 +206,7 @@ class DocumentChunkAdmin(TenantRows, ReadOnly, DeskAdmin):
     }
     fields = (
         "shown_document",
-        "shown_page",
+        "shown_start",
         "shown_counts",
         "shown_vectors",
         "public_id",
@@ -209,10 +215,11 @@ class DocumentChunkAdmin(TenantRows, ReadOnly, DeskAdmin):
         "shown_text",
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[DocumentChunk]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the chunks without their texts, with the number of their vectors."""
-        rows = super().get_queryset(request).annotate(windows=windows_of(ChunkVector, "chunk"))
-        return rows.annotate(beginning=Left("content", EXCERPT)).defer("content")
+        shown = {"windows": windows_of(ChunkVector, "chunk"), "beginning": Left("content", EXCERPT)}
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(**shown)
+        return rows.defer("content")
 
     def found_by(self, request: HttpRequest, word: str) -> Q:
         """Look into the texts of one document; those of all are too many."""
@@ -226,11 +233,15 @@ class DocumentChunkAdmin(TenantRows, ReadOnly, DeskAdmin):
 
     @admin.display(description="page")
     def shown_page(self, chunk: DocumentChunk) -> str:
-        """Return a link to the pages on which the chunk begins, by their number in the document."""
-        if chunk.page is None:
-            return NONE
-        url = list_url("documents_documentpage", attempt__id__exact=chunk.attempt_id, number__exact=chunk.page)
-        return anchor(url, f"page {chunk.page}")
+        """Return the number of the page on which the chunk begins."""
+        return NONE if chunk.page is None else f"page {chunk.page}"
+
+    @admin.display(description="begins on")
+    @once
+    def shown_start(self, chunk: DocumentChunk) -> str:
+        """Return a link to the page on which the chunk begins."""
+        pages = DocumentPage.objects.filter(attempt=chunk.attempt_id, start__lte=chunk.start).defer("text")
+        return link(pages.order_by("-index").first())
 
     @admin.display(description="begins with")
     def shown_beginning(self, chunk: Any) -> str:
@@ -243,6 +254,7 @@ class DocumentChunkAdmin(TenantRows, ReadOnly, DeskAdmin):
         return vector_state(getattr(chunk, "windows", None), awaits=chunk.awaits_vector)
 
     @admin.display(description="vectors")
+    @once
     def shown_vectors(self, chunk: DocumentChunk) -> str:
         """Return what can be said of the vectors."""
         return vector_facts(ChunkVector, awaits=chunk.awaits_vector, chunk_id=chunk.pk)
@@ -253,17 +265,16 @@ class DocumentChunkAdmin(TenantRows, ReadOnly, DeskAdmin):
         return _counts(chunk.document.settled_attempt_id == chunk.attempt_id)
 
     @admin.display(description="text")
+    @once
     def shown_text(self, chunk: DocumentChunk) -> str:
         """Return the text."""
         return bounded_text(DocumentChunk.objects.filter(pk=chunk.pk), "content")
 
     def related_tables(self, request: HttpRequest, obj: DocumentChunk) -> list[Table]:
-        """Return the page on which the chunk begins, and the chunks beside it."""
-        pages = DocumentPage.objects.filter(attempt=obj.attempt_id, number=obj.page).order_by("index")
-        page_rows = [(link(page, f"page {page.number}"),) for page in pages.defer("text")[:LISTED]]
+        """Return the chunks beside it."""
         beside = DocumentChunk.objects.filter(attempt=obj.attempt_id, index__in=[obj.index - 1, obj.index + 1])
-        rows = [(link(chunk, f"chunk {chunk.index + 1}"),) for chunk in beside.order_by("index").defer("content")]
-        return [Table("Begins on", ("Page",), page_rows), Table("Chunks beside it", ("Chunk",), rows)]
+        rows = [(link(chunk, str(chunk)),) for chunk in beside.order_by("index").defer("content")]
+        return [Table("Chunks beside it", ("Chunk",), rows)]
 
 
 def _counts(counts: bool) -> str:

@@ -5,8 +5,9 @@ import django.contrib.postgres.indexes
 import django.db.models.deletion
 import django.utils.timezone
 import pgvector.django.vector
-import soat.core.ids
 from django.db import migrations, models
+
+import soat.core.ids
 
 
 class Migration(migrations.Migration):

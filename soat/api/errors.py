@@ -19,16 +19,19 @@ _BY_TYPE: tuple[tuple[type[Exception], int, str], ...] = (
     (exceptions.AuthenticationFailed, 401, "UNAUTHORIZED"),
     (exceptions.PermissionDenied, 403, "FORBIDDEN"),
     (exceptions.NotFound, 404, "RESOURCE_NOT_FOUND"),
-    (Http404, 404, "RESOURCE_NOT_FOUND"),
     (exceptions.MethodNotAllowed, 405, "METHOD_NOT_ALLOWED"),
     (exceptions.UnsupportedMediaType, 415, "UNSUPPORTED_MEDIA_TYPE"),
     (exceptions.Throttled, 429, "RATE_LIMITED"),
     (exceptions.ParseError, 400, "VALIDATION_FAILED"),
     (exceptions.ValidationError, 400, "VALIDATION_FAILED"),
-    (RequestDataTooBig, 413, "REQUEST_TOO_LARGE"),
-    (SuspiciousOperation, 400, "VALIDATION_FAILED"),
-    (UnreadablePostError, 400, "VALIDATION_FAILED"),
 )
+_SENTENCES: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (Http404, 404, "RESOURCE_NOT_FOUND", "There is no such thing."),
+    (RequestDataTooBig, 413, "REQUEST_TOO_LARGE", "The body is too large."),
+    (SuspiciousOperation, 400, "VALIDATION_FAILED", "The request has too many fields or parts, or one that cannot be."),
+    (UnreadablePostError, 400, "VALIDATION_FAILED", "The body ends before its announced length."),
+)
+"""What Django raises, whose own words are about its settings."""
 
 
 def envelope(code: str, message: str, meta: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -47,8 +50,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     for kind, status, code in _BY_TYPE:
         if isinstance(error, kind):
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}  # noqa: PLR2004
-            message = str(getattr(error, "detail", "") or error) or "The request cannot be served."
-            return Response(envelope(code, message), status=status, headers=headers)
+            return Response(envelope(code, str(error)), status=status, headers=headers)
+    for kind, status, code, sentence in _SENTENCES:
+        if isinstance(error, kind):
+            return Response(envelope(code, sentence), status=status)
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("The database does not answer: %s", error)
         body = envelope("RESOURCE_BUSY", "The database does not answer; try again shortly.")

@@ -22,7 +22,7 @@ from soat.tenancy.models import Project
 from soat.tenancy.staff.base import ServiceAdmin
 from soat.tenancy.staff.filters import RelatedFilter, TagFilter
 from soat.tenancy.staff.forms import ServiceForm
-from soat.tenancy.staff.markup import NONE, Table, anchor, block, change_url, code, link, moment, size
+from soat.tenancy.staff.markup import NONE, anchor, block, change_url, code, link, moment, size
 from soat.tenancy.staff.rights import TenantRows
 from soat.tenancy.staff.theme import FileInput, TextInput
 
@@ -30,7 +30,12 @@ ROOT = "/"
 
 
 def store_upload(
-    *, project: Project, upload: UploadedFile, prefix: str | None, filename: str | None, metadata: str | None = None
+    *,
+    project: Project,
+    upload: "UploadedFile[bytes]",
+    prefix: str | None,
+    filename: str | None,
+    metadata: str | None = None,
 ) -> File:
     """Store the file part of a form as the API does. Raises ``SoatError``."""
     if (upload.size or 0) > settings.MAX_UPLOAD_BYTES:
@@ -58,7 +63,7 @@ class FileForm(ServiceForm):
     schema = UploadFile
 
     upload = forms.FileField(widget=FileInput, label="File", allow_empty_file=True)
-    prefix = forms.CharField(
+    prefix = forms.CharField(  # type: ignore[assignment]  # (a form has an attribute of this name, which stays)
         required=False, widget=TextInput, label="Folder", help_text="Such as /manuals; empty: the root."
     )
     filename = forms.CharField(
@@ -80,7 +85,7 @@ class FileAdmin(TenantRows, ServiceAdmin):
     autocomplete_fields = ("project",)
     record = (
         "public_id",
-        "project",
+        "shown_project",
         "path",
         "shown_download",
         "content_type",
@@ -147,8 +152,7 @@ class FileAdmin(TenantRows, ServiceAdmin):
         """Stream the bytes of a file that the user may see."""
         file = self.get_object(request, object_id)
         if file is None or not self.has_view_permission(request, file):
-            unknown: HttpResponseBase = self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-            return unknown
+            return self.unknown(request, object_id)
         try:
             handle = open_bytes(file.storage_key)
         except (FileNotFoundError, SoatError) as error:

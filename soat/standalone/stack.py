@@ -82,9 +82,9 @@ class Stack:
         options = self._options
         broker_url = self._settings["CELERY_BROKER_URL"]
         web = [
-            *("-m", "gunicorn", "soat.wsgi:application", "--bind", f"{bracketed(options.host)}:{self._port}"),
-            *("--worker-class", "gthread", "--workers", "1", "--threads", str(options.web_threads)),
-            *("--timeout", "60", "--graceful-timeout", "10", "--access-logfile", "-", "--no-control-socket"),
+            *("-m", "gunicorn", "--config", "python:soat.gunicorn", "soat.wsgi:application"),
+            *("--bind", f"{bracketed(options.host)}:{self._port}"),
+            *("--workers", "1", "--threads", str(options.web_threads), "--graceful-timeout", "10"),
         ]
         celery = ["-m", "celery", "-A", "soat.celery"]
         worker = [

@@ -53,6 +53,11 @@ class NewUserForm(AdminUserCreationForm):  # type: ignore[type-arg]
         model = User
         fields = ("username", "role", "is_staff")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["usable_password"].label = "Password"
+        self.fields["usable_password"].help_text = "A user without one works with API keys only."
+
     def clean_username(self) -> Any:
         """Return the name as a login normalises it. Raises ``ValidationError`` for one that differs in case only."""
         self.cleaned_data["username"] = unicodedata.normalize("NFC", self.cleaned_data["username"])
@@ -67,10 +72,11 @@ class MembershipInline(TabularInline):  # type: ignore[type-arg]
     autocomplete_fields = ("project",)
     extra = 0
     verbose_name_plural = "projects to curate (for staff who are no admins)"
+    hide_title = True
 
 
 @admin.register(User)
-class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):
+class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type-arg]
     """Users, their roles and the projects that they curate."""
 
     form = UserForm

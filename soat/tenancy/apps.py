@@ -8,3 +8,4 @@ class TenancyConfig(AppConfig):
 
     name = "soat.tenancy"
     label = "tenancy"
+    verbose_name = "Access"

@@ -121,6 +121,7 @@ class ApiKey(TimeStamped):
     last_used_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        verbose_name = "API key"
         ordering: ClassVar = ["-created_at", "-id"]
 
     def __str__(self) -> str:

@@ -43,7 +43,7 @@ def read_jwt(token: str) -> tuple[str, int] | None:
         claims = jwt.decode(
             token, settings.SECRET_KEY, algorithms=[_ALGORITHM], options={"require": ["sub", "epoch", "exp"]}
         )
-    except (jwt.InvalidTokenError, RecursionError):
+    except jwt.InvalidTokenError:
         return None
     subject, epoch = claims["sub"], claims["epoch"]
     return (subject, epoch) if isinstance(subject, str) and isinstance(epoch, int) else None

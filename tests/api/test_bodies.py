@@ -91,6 +91,16 @@ def test_a_body_that_is_broken_off_is_refused(cast: Cast, content_type: str) -> 
     assert Project.objects.count() == 2
 
 
+@pytest.mark.parametrize("path", [PROJECTS, MEMORIES, "/api/v1/documents/doc_x/ingest"])
+def test_a_body_in_chunks_is_not_taken_for_an_empty_one(cast: Cast, path: str) -> None:
+    extra: dict[str, Any] = {
+        "HTTP_TRANSFER_ENCODING": "chunked",
+        "CONTENT_LENGTH": "",
+        "wsgi.input": io.BytesIO(b'{"name": "x"}'),
+    }
+    assert "Content-Length" in error_of(post(cast.admin, path, b"", **extra), 400)["message"]
+
+
 class Gone(io.BytesIO):
     """A connection that is gone."""
 

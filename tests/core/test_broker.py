@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,9 +31,12 @@ def empty_queue() -> Iterator[None]:
         channel.queue_purge(QUEUE)
 
 
+Answer = Callable[[bytes], bytes]
+
+
 @contextmanager
-def peer(reply: bytes | None) -> Iterator[str]:
-    """Run something at an address that is no broker; ``reply`` None closes at once."""
+def peer(answer: Answer) -> Iterator[str]:
+    """Run something at an address that is no broker; it leaves when it answers with nothing."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -43,8 +46,7 @@ def peer(reply: bytes | None) -> Iterator[str]:
             except OSError:
                 return
             with connection:
-                if reply is not None:
-                    connection.recv(1024)
+                while (received := connection.recv(1024)) and (reply := answer(received)):
                     connection.sendall(reply)
 
     thread = threading.Thread(target=serve)
@@ -55,6 +57,17 @@ def peer(reply: bytes | None) -> Iterator[str]:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join()
+
+
+def always(reply: bytes) -> Answer:
+    return lambda received: reply
+
+
+def forbidding(received: bytes) -> bytes:
+    """Answer as a server does on which this user may look into no queue."""
+    known = {b"CLIENT": b"+OK\r\n", b"HELLO": b"%1\r\n+proto\r\n:3\r\n", b"PING": b"+PONG\r\n"}
+    known[b"LLEN"] = b"-NOPERM this user has no permissions\r\n"
+    return b"".join(reply * received.count(command) for command, reply in known.items())
 
 
 def dead_address() -> str:
@@ -86,16 +99,18 @@ def test_the_broker_of_the_tests_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
+    "answer",
     [
-        b"-NOAUTH Authentication required.\r\n",
-        b"-LOADING Server is loading the dataset in memory\r\n",
-        b"HTTP/1.1 400 Bad Request\r\n\r\n",
-        None,
+        always(b"-NOAUTH Authentication required.\r\n"),
+        always(b"-LOADING Server is loading the dataset in memory\r\n"),
+        always(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+        always(b""),
+        forbidding,
     ],
+    ids=["password", "loading", "http", "silent", "forbidding"],
 )
-def test_whoever_is_no_broker_does_not_answer(reply: bytes | None) -> None:
-    with peer(reply) as url, broker_at(url):
+def test_whoever_is_no_broker_does_not_answer(answer: Answer) -> None:
+    with peer(answer) as url, broker_at(url):
         assert not broker.broker_answers()
 
 

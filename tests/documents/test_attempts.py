@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError
 from django.utils import timezone
 
 from documents import attempts, pipeline
 from documents.attempts import AttemptLost, claim, fail, fenced, renew_lease, settle
 from documents.models import AttemptState, Document, DocumentChunk, DocumentPage, DocumentStatus, IngestionAttempt
-from documents.pipeline import batched, embed_documents
+from documents.pipeline import batched
 from documents.recovery import clear_retired
+from embeddings.services import embed_documents
 from tests.conftest import Cast
 from tests.documents import invariants
 from tests.documents.embedders import FakeEmbedder
@@ -131,12 +132,14 @@ def test_an_error_in_a_fenced_block_leaves_nothing(cast: Cast) -> None:
     attempt = claim(waiting(cast).pk, worker="w")
     assert attempt is not None
     before = dump()
-    with pytest.raises(RuntimeError), fenced(attempt):
-        DocumentPage.objects.create(
-            attempt=attempt, project_id=attempt.project_id, index=0, number=1, start=0, text="half"
-        )
-        raise RuntimeError
+    page = DocumentPage(attempt=attempt, project_id=attempt.project_id, index=0, number=1, start=0, text="half")
+    with pytest.raises(IntegrityError), fenced(attempt):
+        DocumentPage.objects.bulk_create([page, DocumentPage(**{**_fields(page), "number": 2})])
     assert dump() == before
+
+
+def _fields(page: DocumentPage) -> dict[str, Any]:
+    return {field.attname: getattr(page, field.attname) for field in DocumentPage._meta.concrete_fields}
 
 
 def test_the_detail_of_a_failure_is_storable(cast: Cast) -> None:
@@ -237,6 +240,19 @@ def test_retired_rows_go_in_batches_and_the_settled_stay(
     assert texts(other) == ["left alone"]
     assert clear_retired() == 0
     invariants.check()
+
+
+def test_rows_that_somebody_else_is_deleting_are_not_called_cleared(
+    cast: Cast, free_embedder: FakeEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = create(cast.a, "text")["id"]
+    reingest(cast.a, document)
+    run_queued()
+    with monkeypatch.context() as patched:
+        patched.setattr("documents.recovery._delete_in_batches", lambda table, attempt_id: None)
+        assert clear_retired() == 0
+    assert not IngestionAttempt.objects.exclude(cleared_at=None).exists()
+    assert clear_retired() == 1
 
 
 def test_what_a_half_done_attempt_wrote_goes_too(cast: Cast, free_embedder: FakeEmbedder) -> None:

@@ -13,8 +13,10 @@ from documents import pipeline
 from documents.models import AttemptState, ChunkVector, Document, DocumentChunk, DocumentPage
 from documents.recovery import sweep
 from embeddings.port import EmbedderMisconfigured
+from embeddings.services import embed_documents
 from soat.core.errors import ServiceUnavailable
 from soat.files.models import File
+from soat.files.storage import save_bytes
 from tests.conftest import Cast
 from tests.documents import invariants
 from tests.documents.embedders import FakeEmbedder, Reply, rejects, unavailable
@@ -38,8 +40,8 @@ from tests.documents.steps import (
     upload,
 )
 
-PIECES = {"chunk_strategy": "size", "chunk_size": 10, "chunk_overlap": 0}
-TEXT = "".join(f"piece {number:03d}" for number in range(12))
+PIECES: dict[str, Any] = {"chunk_strategy": "size", "chunk_size": 10, "chunk_overlap": 0}
+TEXT = "".join(f"piece {number:04d}" for number in range(12))
 
 
 def misconfigured(text: str) -> Any:
@@ -74,7 +76,7 @@ def test_an_embedder_that_is_down_holds_nothing_up(
 def test_a_text_that_is_refused_for_good_waits_for_nothing(
     cast: Cast, use_embedder: Callable[[Reply], FakeEmbedder]
 ) -> None:
-    use_embedder(rejects("piece 005"))
+    use_embedder(rejects("piece 0005"))
     document = ingested(cast.a, TEXT.encode(), **PIECES)["id"]
     assert read(cast.a, document)["status"] == "ready"
     stored = chunks(document)
@@ -123,8 +125,6 @@ def test_nothing_is_half_written(cast: Cast, free_embedder: FakeEmbedder, table:
 
 
 def _stored(text: str) -> str:
-    from soat.files.storage import save_bytes  # noqa: PLC0415
-
     key = f"test/{id(text)}-{timezone.now().timestamp()}"
     save_bytes(key, io.BytesIO(text.encode()))
     return key
@@ -177,10 +177,15 @@ def test_what_can_heal_is_tried_again(
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize(("fault", "code"), NOT_HEALS, ids=repr)
+@pytest.mark.parametrize("fault_and_code", NOT_HEALS, ids=repr)
 def test_what_nobody_expected_is_a_failure_with_a_reason(
-    cast: Cast, free_embedder: FakeEmbedder, monkeypatch: pytest.MonkeyPatch, stage: str, fault: Exception, code: str
+    cast: Cast,
+    free_embedder: FakeEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    fault_and_code: tuple[Exception, str],
 ) -> None:
+    fault, code = fault_and_code
     document = ingest(cast.a, upload(cast.a, TEXT.encode()), **PIECES)["id"]
     with monkeypatch.context() as patched:
         patched.setattr(pipeline, stage, _failing(fault))
@@ -231,11 +236,10 @@ def test_chunk_values_that_changed_meanwhile_are_not_mixed(
     cast: Cast, free_embedder: FakeEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = create(cast.a, TEXT)["id"]
-    original = pipeline.embed_documents
 
     def meanwhile(found: list[str], **options: bool) -> Any:
         reingest(cast.a, document, **PIECES)
-        return original(found, **options)
+        return embed_documents(found, **options)
 
     monkeypatch.setattr("documents.services.embed_documents", meanwhile)
     response = patch(cast.a, f"{DOCUMENTS}/{document}", {"content": "new"})

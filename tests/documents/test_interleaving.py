@@ -11,8 +11,8 @@ from documents import pipeline, recovery
 from documents.attempts import settle
 from documents.extractors.run import extract_pages
 from documents.models import ChunkVector, Document, DocumentChunk, DocumentPage, IngestionAttempt
-from documents.pipeline import embed_documents
 from documents.recovery import clear_retired
+from embeddings.services import embed_documents
 from soat.engine.chunk import Page
 from tests.conftest import Cast
 from tests.documents import invariants
@@ -33,7 +33,7 @@ from tests.documents.steps import (
 
 OLD = "".join(f"old{number:03d} " for number in range(40))
 NEW = "An altogether different text."
-PIECES = {"chunk_strategy": "size", "chunk_size": 10, "chunk_overlap": 0}
+PIECES: dict[str, Any] = {"chunk_strategy": "size", "chunk_size": 10, "chunk_overlap": 0}
 STAGES = ("before the first page", "before the first chunks", "before the last chunks", "before the switch")
 
 
@@ -98,18 +98,18 @@ def at_stage(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], Non
     return arrange
 
 
-@pytest.mark.parametrize("before", ["never ready", "ready before"])
+@pytest.mark.usefixtures("free_embedder")
+@pytest.mark.parametrize("ready_before", [False, True])
 @pytest.mark.parametrize("action", [reingested, deleted, changed, given_up, timed_out])
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_superseded_worker_leaves_nothing(
     cast: Cast,
-    free_embedder: FakeEmbedder,
     at_stage: Callable[[str, Callable[[], None]], None],
     stage: str,
     action: Callable[[Cast, str], None],
-    before: str,
+    ready_before: bool,
 ) -> None:
-    if before == "ready before":
+    if ready_before:
         document = ingested(cast.a, OLD.encode(), **PIECES)["id"]
         settled = texts(document)
         reingest(cast.a, document, **PIECES)
@@ -117,10 +117,15 @@ def test_a_superseded_worker_leaves_nothing(
         document = ingest(cast.a, upload(cast.a, OLD.encode()), **PIECES)["id"]
         settled = []
     attempt = current(document)
-    acted = []
-    at_stage(stage, lambda: acted.append(action(cast, document)))
+    acted: list[str] = []
+
+    def act() -> None:
+        action(cast, document)
+        acted.append(stage)
+
+    at_stage(stage, act)
     pipeline.ingest(attempt.pk)
-    assert acted == [None]
+    assert acted == [stage]
     invariants.check()
     if action is deleted:
         models = (Document, IngestionAttempt, DocumentPage, DocumentChunk, ChunkVector)
@@ -137,7 +142,7 @@ def test_a_superseded_worker_leaves_nothing(
         assert found == set(settled)
     run_queued()
     clear_retired()
-    expected = {changed: NEW, timed_out: OLD if settled else None}.get(action, OLD)
+    expected = NEW if action is changed else OLD if settled or action is not timed_out else None
     shown = read(cast.a, document)
     assert shown["content"] == expected
     assert shown["status"] == ("failed" if action is timed_out else "ready")

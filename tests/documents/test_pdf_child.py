@@ -15,6 +15,7 @@ from documents.extractors import run
 from documents.extractors.registry import ExtractionFailed
 from documents.extractors.run import extract_pages
 from soat.engine.chunk import Page
+from soat.standalone import processes
 from tests.conftest import Cast
 from tests.documents import invariants
 from tests.documents.pdfs import pdf
@@ -83,11 +84,7 @@ def fake_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str
 
 
 def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return processes.identity(pid) is not None
 
 
 def extracted(file: Path, keep_going: Callable[[], None] = lambda: None) -> list[Page]:

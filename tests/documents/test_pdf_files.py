@@ -2,10 +2,12 @@
 
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pypdfium2
 import pytest
+from pdfminer.pdfdocument import PDFDocument
 from pdfminer.pdfinterp import PDFPageInterpreter
 from pdfminer.pdfpage import PDFPage
 
@@ -135,9 +137,14 @@ def test_damaged_files_end_in_pages_or_in_a_failure(file: Path, seed: int) -> No
 
 
 def test_the_second_reader_opens_the_file_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-    create_pages = PDFPage.create_pages
-    monkeypatch.setattr(PDFPage, "create_pages", lambda document: opened.append(1) or create_pages(document))
+    opened: list[int] = []
+    original = PDFPage.create_pages
+
+    def create_pages(document: PDFDocument) -> Iterator[PDFPage]:
+        opened.append(1)
+        return original(document)
+
+    monkeypatch.setattr(PDFPage, "create_pages", create_pages)
     file.write_bytes(pdf([""] * 20 + ["Text."]))
     assert [page.text.strip() for page in read_pdf(file)] == [""] * 20 + ["Text."]
     assert opened == [1]

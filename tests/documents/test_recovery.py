@@ -37,7 +37,7 @@ def by_sweep(cast: Cast, document: str) -> list[int]:
 
 
 def by_reading(cast: Cast, document: str) -> list[int]:
-    return _published(lambda: read(cast, document) if isinstance(cast, dict) else read(cast.a, document))
+    return _published(lambda: read(cast.a, document))
 
 
 def by_status(cast: Cast, document: str) -> list[int]:
@@ -56,10 +56,10 @@ def _published(look: Callable[[], Any]) -> list[int]:
 def worked_on(cast: Cast, *, automatic: int = 0, ready_before: bool = False) -> str:
     """Return a document that a worker has claimed."""
     if ready_before:
-        document = ingested(cast.a, b"The old text.")["id"]
+        document = str(ingested(cast.a, b"The old text.")["id"])
         reingest(cast.a, document)
     else:
-        document = ingest(cast.a, upload(cast.a, b"The text."))["id"]
+        document = str(ingest(cast.a, upload(cast.a, b"The text."))["id"])
     IngestionAttempt.objects.filter(pk=current(document).pk).update(automatic=automatic)
     assert claim(current(document).pk, worker="w") is not None
     return document
@@ -202,8 +202,13 @@ def test_a_foreign_reader_sets_nothing_going(cast: Cast) -> None:
 def test_a_message_is_lost_when_fewer_are_there_than_attempts_wait(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, waiting: int, messages: int, published: int
 ) -> None:
-    asked = []
-    monkeypatch.setattr(recovery, "queue_length", lambda queue: asked.append(queue) or messages)
+    asked: list[str] = []
+
+    def length(queue: str) -> int:
+        asked.append(queue)
+        return messages
+
+    monkeypatch.setattr(recovery, "queue_length", length)
     for number in range(waiting):
         ingest(cast.a, upload(cast.a, b"text", f"{number}.txt"))
     assert sweep() == []

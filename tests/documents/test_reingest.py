@@ -30,7 +30,7 @@ from tests.documents.steps import (
 
 
 def test_plain_text_is_whole_by_default_and_files_are_pages(cast: Cast) -> None:
-    sizes = {"chunk_strategy": "size", "chunk_size": 4, "chunk_overlap": 0}
+    sizes: dict[str, Any] = {"chunk_strategy": "size", "chunk_size": 4, "chunk_overlap": 0}
     plain = create(cast.a, "one two three", **sizes)
     file = ingested(cast.a, b"one two three", **sizes)
     assert reingest(cast.a, plain["id"])["chunk_strategy"] == "whole"

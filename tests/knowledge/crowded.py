@@ -81,7 +81,11 @@ def _perturbed(base: Rows, count: int, random: np.random.Generator) -> Rows:
 
 
 def _tags(place: int) -> list[str]:
-    return [tag for tag, every in (("all", 1), ("tenth", 10), ("hundredth", 100), ("thousandth", 1_000)) if place % every == 0]
+    return [
+        tag
+        for tag, every in (("all", 1), ("tenth", 10), ("hundredth", 100), ("thousandth", 1_000))
+        if place % every == 0
+    ]
 
 
 def _insert_entries(memory: Memory, space: EmbeddingSpace, windows: npt.NDArray[np.float32]) -> None:
@@ -111,7 +115,7 @@ def _insert_chunks(document: Document, space: EmbeddingSpace, vectors: Sequence[
     chunks = DocumentChunk.objects.bulk_create(
         DocumentChunk(
             document=document,
-            attempt_id=document.settled_attempt_id,
+            attempt=document.settled_attempt,
             index=index,
             start=0,
             end=0,

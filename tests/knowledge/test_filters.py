@@ -2,7 +2,17 @@
 
 import pytest
 
-from tests.knowledge.world import MANUAL, MANUAL_CHUNKS, MEMORIES, SUPERSEDED, TEXTS, VECTORLESS, World, contents, search
+from tests.knowledge.world import (
+    MANUAL,
+    MANUAL_CHUNKS,
+    MEMORIES,
+    SUPERSEDED,
+    TEXTS,
+    VECTORLESS,
+    World,
+    contents,
+    search,
+)
 from tests.memories.rest import Record
 
 QUERIES = ["", "the garden"]

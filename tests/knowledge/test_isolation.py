@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from knowledge.search import Search, search_knowledge
 from soat.tenancy.access import NO_PROJECT, ProjectScope
 from soat.tenancy.models import User
 from soat.tenancy.services import create_api_key
-from knowledge.search import Search, search_knowledge
 from tests.conftest import client_with
 from tests.knowledge.world import SEARCH, SWORDFISH, World, contents, search
 from tests.memories.rest import Record, assert_error
@@ -132,7 +132,8 @@ def test_a_scope_of_several_projects(world: World, query: str) -> None:
         scope = ProjectScope(everything=False, ids=projects)
         return {result.id for result in search_knowledge(scope=scope, search=wanted)}
 
-    assert found(a) and found(b)
+    assert found(a)
+    assert found(b)
     assert found(a, b) == found(a) | found(b)
     assert not found(a) & found(b)
     assert found(max(a, b) + 1) == set()

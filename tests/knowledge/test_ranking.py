@@ -15,6 +15,7 @@ from tests.knowledge.world import contents, ids, new_document, search
 from tests.memories.fakes import FakeEmbedder, at_cosine, use_embedder
 from tests.memories.rest import Record, new_memory, write
 
+
 def test_a_long_text_scores_by_its_best_window(cast: Cast) -> None:
     hay = " ".join(f"Paragraph {number} is about the weather in town {number}." for number in range(60))
     needle = "The spare key lies under the third flower pot."
@@ -49,7 +50,7 @@ def test_the_floor_is_taken_from_the_raw_score(cast: Cast, monkeypatch: pytest.M
 @pytest.fixture
 def twins(cast: Cast) -> str:
     """Seven documents and nine entries of one text, and one neighbour of each; return the memory."""
-    memory = new_memory(cast.a)["id"]
+    memory: str = new_memory(cast.a)["id"]
     for place in range(9):
         if place < 7:
             new_document(cast.a, "The lift is out of order.", path=f"/{9 - place}")

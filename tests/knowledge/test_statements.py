@@ -26,7 +26,9 @@ DISTANCE = re.compile(r"v\.embedding(::halfvec\(\d+\))? <=> '\[[^']*'::(vector|h
 def captured(world: World, **body: Any) -> list[str]:
     """Return the statements of one search; the first search of the process is not counted."""
     search(world.cast.a, **body)
-    with CaptureQueriesContext(connection, ) as queries:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
         search(world.cast.a, **body)
     return [query["sql"] for query in queries]
 

@@ -30,10 +30,17 @@ TEXTS = {
     "": "A memo without any path about the fire drill.",
 }
 MANUAL = "/manual.txt"
-MANUAL_CHUNKS = ["Step one: switch the machine on. ", "Step two: fill in fresh water.   ", "Step three: press the button.    "]
-MEMORIES = {
+MANUAL_CHUNKS = [
+    "Step one: switch the machine on. ",
+    "Step two: fill in fresh water.   ",
+    "Step three: press the button.    ",
+]
+MEMORIES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "Prefs": (["customer-1", "support"], {"The user prefers dark mode.": ["ui"], "The user drinks green tea.": []}),
-    "Team": (["team"], {"Alice leads the data team.": ["UI", "100%"], "Bob answers calls on Fridays.": ["a_b", "100x"]}),
+    "Team": (
+        ["team"],
+        {"Alice leads the data team.": ["UI", "100%"], "Bob answers calls on Fridays.": ["a_b", "100x"]},
+    ),
     "Office": ([], {"The office dog is called Rex.": []}),
 }
 SUPERSEDED = "The user prefers light mode."
@@ -80,7 +87,9 @@ def clear_world() -> None:
     tables = (Document, IngestionAttempt, ChunkVector, MemoryEntry, EntryVector)
     names = [model._meta.db_table for model in tables]
     with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(names)}, files_file, memories_memory, tenancy_project, tenancy_user CASCADE")
+        cursor.execute(
+            f"TRUNCATE {', '.join(names)}, files_file, memories_memory, tenancy_project, tenancy_user CASCADE"
+        )
 
 
 def new_document(client: APIClient, content: str, **fields: object) -> str:

@@ -42,7 +42,7 @@ class _Server(ThreadedWSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         """Say nothing."""
 
 

@@ -30,7 +30,7 @@ def write(client: APIClient, memory_id: str, content: str, **fields: object) -> 
     return record
 
 
-def listed(client: APIClient, memory_id: str, **query: object) -> list[Record]:
+def listed(client: APIClient, memory_id: str, **query: str) -> list[Record]:
     """Return the first page of a memory's entries."""
     response = client.get(ENTRIES, {"memory_id": memory_id, **query})
     assert response.status_code == 200, response.content

@@ -47,7 +47,13 @@ def test_fifty_writers_of_one_fact_make_one_entry(server: httpx.Client, memory: 
 
 def test_equal_and_different_facts_at_once(server: httpx.Client, memory: Memory) -> None:
     facts = [f"Room {number} has {number} seats" for number in range(8)]
-    spelled = [str.lower, str.upper, lambda text: f" {text}!", lambda text: text.replace(" ", "\n\t"), str]
+    spelled: list[Callable[[str], str]] = [
+        str.lower,
+        str.upper,
+        lambda text: f" {text}!",
+        lambda text: text.replace(" ", "\n\t"),
+        str,
+    ]
     answers = at_once([writing(server, memory, spell(fact)) for fact in facts for spell in spelled])
     assert actions(answers) == {"created": 8, "skipped": 32}
     said = {" ".join(entry.content.lower().rstrip("!").split()) for entry in MemoryEntry.objects.all()}

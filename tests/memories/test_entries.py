@@ -51,7 +51,8 @@ def test_an_entry_comes_back_as_it_was_written(cast: Cast, memory: Record) -> No
 
 
 def test_an_entry_without_tags_and_metadata_says_null(cast: Cast, memory: Record) -> None:
-    for fields in ({}, {"tags": []}):
+    choices: list[Record] = [{}, {"tags": []}]
+    for fields in choices:
         record = write(cast.a, memory["id"], "Alice likes tea", force=True, **fields)
         assert (record["tags"], record["metadata"]) == (None, None)
     assert write(cast.a, memory["id"], "Bob likes tea", metadata={})["metadata"] == {}
@@ -242,7 +243,10 @@ def test_the_entries_of_a_foreign_memory_are_those_of_an_unknown_one(cast: Cast)
         ({"memory_id": ""}, {"missingFields": ["memory_id"]}),
         ({"memory_id": "m", "foo": "1"}, {"unknownFields": ["foo"]}),
         ({"foo": "1"}, {"unknownFields": ["foo"], "missingFields": ["memory_id"]}),
-        ({"memory_id": "m", "include_invalidated": "maybe"}, {"fields": {"include_invalidated": "must be true or false."}}),
+        (
+            {"memory_id": "m", "include_invalidated": "maybe"},
+            {"fields": {"include_invalidated": "must be true or false."}},
+        ),
         ({"memory_id": "m\0"}, {"fields": {"memory_id": "must not contain the NUL character."}}),
     ],
 )

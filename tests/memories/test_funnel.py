@@ -79,7 +79,7 @@ def test_a_restatement_is_skipped(cast: Cast, memory: Record, known: str, incomi
 @pytest.mark.parametrize(("known", "incoming", "kind"), CHANGED)
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_changed_fact_is_created_however_similar(
-    cast: Cast, memory: Record, known: str, incoming: str, kind: str, turned: bool
+    cast: Cast, memory: Record, *, known: str, incoming: str, kind: str, turned: bool
 ) -> None:
     known, incoming = (incoming, known) if turned else (known, incoming)
     first = write(cast.a, memory["id"], known)
@@ -92,9 +92,7 @@ def test_a_changed_fact_is_created_however_similar(
 
 
 @pytest.mark.parametrize(("known", "incoming"), UNREADABLE)
-def test_texts_that_the_model_cannot_read_are_told_apart(
-    cast: Cast, memory: Record, known: str, incoming: str
-) -> None:
+def test_texts_that_the_model_cannot_read_are_told_apart(cast: Cast, memory: Record, known: str, incoming: str) -> None:
     first = write(cast.a, memory["id"], known)
     second = write(cast.a, memory["id"], incoming)
     assert (first["action"], second["action"]) == ("created", "created")

@@ -8,7 +8,16 @@ from django.utils import timezone
 
 from memories import services
 from memories.models import EntryVector, Memory, MemoryEntry
-from memories.services import IncomingFact, WriteAction, WriteResult, delete_entry, delete_memory, update_entry, write_entry
+from memories.querysets import shortlist
+from memories.services import (
+    IncomingFact,
+    WriteAction,
+    WriteResult,
+    delete_entry,
+    delete_memory,
+    update_entry,
+    write_entry,
+)
 from soat.core.errors import NotFound
 from tests.conftest import Cast
 from tests.memories.fakes import FailingEmbedder, placed, use_embedder
@@ -31,7 +40,7 @@ def say(memory: Memory, content: str, **fields: Any) -> WriteResult:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     """Run ``other`` once, after the next writer's shortlist and before its lock."""
-    real = services.shortlist
+    real = shortlist
     pending = [other]
 
     def looked(*args: Any, **options: Any) -> Any:
@@ -69,7 +78,9 @@ def test_the_candidate_is_edited_into_another_fact(
 
 
 @pytest.mark.parametrize("edited", [PAPER, WORDS, PAPER.upper()])
-def test_an_entry_is_edited_into_the_incoming_fact(memory: Memory, monkeypatch: pytest.MonkeyPatch, edited: str) -> None:
+def test_an_entry_is_edited_into_the_incoming_fact(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, edited: str
+) -> None:
     known = say(memory, THOUSAND).entry
     meanwhile(monkeypatch, edit(known, edited))
     result = say(memory, PAPER)
@@ -96,9 +107,7 @@ def test_the_candidate_is_deleted(memory: Memory, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("first", [PAPER, WORDS, PAPER.upper()])
 @pytest.mark.parametrize("known", [[], [THOUSAND], ["Alice likes tea"]])
-def test_an_equal_fact_arrives(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, first: str, known: list[str]
-) -> None:
+def test_an_equal_fact_arrives(memory: Memory, monkeypatch: pytest.MonkeyPatch, first: str, known: list[str]) -> None:
     for content in known:
         say(memory, content)
     meanwhile(monkeypatch, lambda: say(memory, first))

@@ -30,7 +30,10 @@ def test_a_long_text_has_a_vector_a_window(cast: Cast, memory: Record) -> None:
     assert write(cast.a, memory["id"], long.upper())["reason"] == "identical_text"
     restated = write(cast.a, memory["id"], long.replace("Section 59", "The Section 59"))
     assert (restated["action"], restated["id"]) == ("skipped", first["id"])
-    for changed in (long.replace("floor 59", "floor 58"), long.replace("about the rooms on floor 0", "not about floor 0")):
+    for changed in (
+        long.replace("floor 59", "floor 58"),
+        long.replace("about the rooms on floor 0", "not about floor 0"),
+    ):
         answer = write(cast.a, memory["id"], changed)
         assert answer["action"] == "created"
         assert answer["similarity"] >= 0.95
@@ -55,6 +58,7 @@ def test_a_long_text_is_as_similar_as_its_least_covered_window(
     cast: Cast,
     memory: Record,
     monkeypatch: pytest.MonkeyPatch,
+    *,
     known: tuple[str, ...],
     incoming: tuple[str, ...],
     similarity: float,
@@ -76,9 +80,7 @@ def test_the_entry_that_covers_all_of_it_wins(cast: Cast, memory: Record, monkey
     assert (answer["action"], answer["id"]) == ("skipped", whole["id"])
 
 
-def test_an_edit_leaves_no_window_of_the_old_text(
-    cast: Cast, memory: Record, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_leaves_no_window_of_the_old_text(cast: Cast, memory: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     use_embedder(monkeypatch, by_line())
     entry = write(cast.a, memory["id"], text("head", "body", "tail"))
     assert EntryVector.objects.count() == 3

@@ -159,7 +159,7 @@ def test_the_list_is_newest_first_and_within_the_scope(cast: Cast) -> None:
     assert_error(cast.outsider.get(MEMORIES, {"project_id": cast.project_a.public_id}), 403, "FORBIDDEN")
 
 
-def _page(cast: Cast, **query: object) -> list[Record]:
+def _page(cast: Cast, **query: int) -> list[Record]:
     rows: list[Record] = cast.a.get(MEMORIES, query).json()["data"]
     return rows
 
@@ -221,7 +221,9 @@ TAGGED = {
 )
 def test_the_list_is_narrowed_by_tag_globs(cast: Cast, globs: list[str], names: set[str]) -> None:
     Memory.objects.bulk_create(Memory(project=cast.project_a, name=name, tags=tags) for name, tags in TAGGED.items())
-    Memory.objects.create(project=cast.project_b, name="foreign", tags=[tag for tags in TAGGED.values() for tag in tags])
+    Memory.objects.create(
+        project=cast.project_b, name="foreign", tags=[tag for tags in TAGGED.values() for tag in tags]
+    )
     page = cast.a.get(MEMORIES, {"tags": globs}).json()
     assert {row["name"] for row in page["data"]} == names
     assert page["total"] == len(names)

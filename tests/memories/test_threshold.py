@@ -24,9 +24,18 @@ KNOWN = "The user has two cats"
         (1.0, 1, "skipped"),
     ],
 )
-@pytest.mark.parametrize("incoming", ["Quantum chromodynamics has gluons", "The user has 2 cats", "The user has no cats"])
+@pytest.mark.parametrize(
+    "incoming", ["Quantum chromodynamics has gluons", "The user has 2 cats", "The user has no cats"]
+)
 def test_a_sent_threshold_is_pure_cosine(
-    cast: Cast, memory: Record, monkeypatch: pytest.MonkeyPatch, incoming: str, cosine: float, threshold: float, action: str
+    cast: Cast,
+    memory: Record,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    incoming: str,
+    cosine: float,
+    threshold: float,
+    action: str,
 ) -> None:
     use_embedder(monkeypatch, placed({KNOWN: 1.0, incoming: cosine}))
     write(cast.a, memory["id"], KNOWN)
@@ -52,6 +61,7 @@ def test_the_default_needs_score_and_equal_facts(
     cast: Cast,
     memory: Record,
     monkeypatch: pytest.MonkeyPatch,
+    *,
     incoming: str,
     cosine: float,
     action: str,

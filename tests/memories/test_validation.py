@@ -7,7 +7,16 @@ import pytest
 
 from memories.models import Memory, MemoryEntry
 from tests.conftest import Cast
-from tests.memories.rest import ENTRIES, MEMORIES, UNKNOWN_MEMORY, Record, assert_error, assert_names_field, new_memory, send
+from tests.memories.rest import (
+    ENTRIES,
+    MEMORIES,
+    UNKNOWN_MEMORY,
+    Record,
+    assert_error,
+    assert_names_field,
+    new_memory,
+    send,
+)
 
 JSON = "application/json"
 
@@ -93,7 +102,9 @@ def test_the_longest_values_are_stored(cast: Cast) -> None:
     ],
 )
 @pytest.mark.parametrize("path", [MEMORIES, ENTRIES])
-def test_a_body_that_is_no_object(cast: Cast, path: str, raw: str, content_type: str, status: int, code: str) -> None:
+def test_a_body_that_is_no_object(
+    cast: Cast, *, path: str, raw: str, content_type: str, status: int, code: str
+) -> None:
     assert_error(cast.a.post(path, raw, content_type=content_type), status, code)
 
 
@@ -179,7 +190,8 @@ def test_the_longest_entry_is_stored(cast: Cast, memory: Record) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["Gosta de caf\u00e9 \u2615 \u65e5\u672c \U0001f389", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "0", "?"]
+    "content",
+    ["Gosta de caf\u00e9 \u2615 \u65e5\u672c \U0001f389", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "0", "?"],
 )
 def test_any_visible_text_is_a_fact(cast: Cast, memory: Record, content: str) -> None:
     answer = cast.a.post(ENTRIES, {"memory_id": memory["id"], "content": content}, format="json")
@@ -187,7 +199,13 @@ def test_any_visible_text_is_a_fact(cast: Cast, memory: Record, content: str) ->
 
 
 def test_keys_and_values_of_metadata_are_kept_as_they_came(cast: Cast, memory: Record) -> None:
-    metadata: Record = {"snake_case": 1, "camelCase": 1.0, "cafe\u0301": "cafe\u0301", "n": None, "deep": [{"A": [True]}]}
+    metadata: Record = {
+        "snake_case": 1,
+        "camelCase": 1.0,
+        "cafe\u0301": "cafe\u0301",
+        "n": None,
+        "deep": [{"A": [True]}],
+    }
     answer = cast.a.post(ENTRIES, {"memory_id": memory["id"], "content": "x", "metadata": metadata}, format="json")
     assert json.dumps(answer.json()["metadata"], sort_keys=True) == json.dumps(metadata, sort_keys=True)
     stored = cast.a.get(f"{ENTRIES}/{answer.json()['id']}").json()["metadata"]

@@ -2,12 +2,20 @@
 
 import pytest
 from django.conf import LazySettings
+from django.db import connection
 
-from embeddings.port import EmbedderMisconfigured, EmbeddingError, EmbeddingRejected, EmbeddingUnavailable, Reason
+from embeddings.port import (
+    EmbedderMisconfigured,
+    EmbeddingError,
+    EmbeddingRejected,
+    EmbeddingUnavailable,
+    Reason,
+    Vector,
+)
 from memories.models import EntryVector, MemoryEntry
 from tests.conftest import Cast
 from tests.memories.fakes import FailingEmbedder, FakeEmbedder, at_cosine, use_embedder
-from tests.memories.rest import ENTRIES, Record, entry_of, write
+from tests.memories.rest import ENTRIES, Record, entry_of, new_memory, write
 
 FAILURES: list[tuple[EmbeddingError, bool]] = [
     (EmbeddingUnavailable("connection refused"), True),
@@ -145,16 +153,14 @@ def test_a_failed_repair_takes_nothing_away(
     assert not waits(entry["id"])
 
 
-def test_nothing_is_open_while_a_text_is_embedded(
-    committed_cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from django.db import connection  # noqa: PLC0415 - the connection of this thread, looked at from within
-
+def test_nothing_is_open_while_a_text_is_embedded(committed_cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    embedder = FakeEmbedder(lambda text: seen.append(connection.in_atomic_block) or at_cosine(0.5))
-    use_embedder(monkeypatch, embedder)
-    from tests.memories.rest import new_memory  # noqa: PLC0415
 
+    def reply(text: str) -> Vector:
+        seen.append(connection.in_atomic_block)
+        return at_cosine(0.5)
+
+    use_embedder(monkeypatch, FakeEmbedder(reply))
     memory = new_memory(committed_cast.a)
     entry = write(committed_cast.a, memory["id"], "Alice likes tea")
     committed_cast.a.put(f"{ENTRIES}/{entry['id']}", {"content": "Bob"}, format="json")

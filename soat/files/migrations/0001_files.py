@@ -2,8 +2,9 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import soat.core.ids
 from django.db import migrations, models
+
+import soat.core.ids
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,1 @@
+"""``manage.py doctor``: what is wrong with a deployment, in plain words."""

@@ -117,12 +117,12 @@ def ingest_document(
     path = join_path(path_prefix, file.filename) if path_prefix else file.path
     if path is not None and len(path.encode()) > MAX_PATH_BYTES:
         raise _refused("path_prefix", f"makes a path of more than {MAX_PATH_BYTES} bytes.")
-    _refuse_ingested(file)
-    _refuse_taken_path(project, path)
     with short_transaction():
-        # Held so that the file cannot go away before the document that stands on it is there.
+        # Held so that the file neither goes away nor gets another document before this one stands on it.
         if not File.objects.select_for_update(no_key=True).filter(pk=file.pk).exists():
             raise ValidationFailed("file_id names no file of this project.", code="FILE_NOT_FOUND")
+        _refuse_ingested(file)
+        _refuse_taken_path(project, path)
         document = _insert_document(
             project=project,
             file=file,
@@ -308,10 +308,8 @@ def _insert_document(*, project: Project, file: File, config: ChunkConfig, **fie
         with transaction.atomic():
             document.save(force_insert=True)
     except IntegrityError as error:
-        constraint = violated_constraint(error)
-        if constraint == "document_path_unique":
+        if violated_constraint(error) == "document_path_unique":
             raise path_taken(document.path) from None
-        _refuse_ingested(file)
         raise
     return document
 

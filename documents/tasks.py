@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from documents import pipeline, recovery
+from documents.backfill import backfill_chunks
 from soat.core.broker import publish_on_commit
 
 
@@ -25,3 +26,9 @@ def sweep() -> None:
 def clear() -> None:
     """Delete pages and chunks that no longer count."""
     recovery.clear_retired()
+
+
+@shared_task(name="documents.tasks.backfill")
+def backfill() -> None:
+    """Give chunks their vectors that were stored while the provider was down."""
+    backfill_chunks()

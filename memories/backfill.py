@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from embeddings.backfill import Filled, Waiting, fill
 from embeddings.models import EmbeddingSpace
-from memories.models import EntryVector, MemoryEntry
-from memories.services import lock_memory, next_revision
+from memories.models import MemoryEntry
+from memories.rows import insert_vectors, lock_memory, next_revision
 from soat.core.db import short_transaction
 from soat.core.errors import NotFound, ServiceUnavailable
 
@@ -31,24 +31,15 @@ def _store_one(space: EmbeddingSpace, row: Filled) -> bool:
     """
     try:
         with short_transaction():
-            entry = MemoryEntry.objects.select_related("memory").filter(pk=row.waiting.key).first()
+            entry = MemoryEntry.objects.filter(pk=row.waiting.key).first()
             if entry is None:
                 return False
-            memory = lock_memory(entry.memory)
+            memory = lock_memory(entry.memory_id)
             waiting = MemoryEntry.objects.filter(pk=entry.pk, awaits_vector=True, content=row.waiting.text)
-            if not waiting.update(awaits_vector=False, revision=next_revision(memory)):
+            if not waiting.exists():
                 return False
-            EntryVector.objects.bulk_create(
-                EntryVector(
-                    entry=entry,
-                    memory_id=entry.memory_id,
-                    project_id=entry.project_id,
-                    space=space,
-                    window=window,
-                    embedding=vector,
-                )
-                for window, vector in enumerate(row.embedded.windows)
-            )
+            waiting.update(awaits_vector=False, revision=next_revision(memory))
+            insert_vectors(entry, space, row.embedded.windows)
             return True
     except (NotFound, ServiceUnavailable):
         return False

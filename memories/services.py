@@ -13,6 +13,7 @@ from embeddings.models import EmbeddingSpace
 from embeddings.services import embed_documents
 from memories.models import EntryVector, Memory, MemoryEntry, SourceType
 from memories.querysets import Probe, shortlist
+from memories.rows import insert_vectors, lock_memory, next_revision
 from soat.core.db import short_transaction
 from soat.core.errors import NotFound, ValidationFailed
 from soat.engine.dedup import Candidate, Decision, Verdict, decide
@@ -85,7 +86,7 @@ def write_entry(*, memory: Memory, fact: IncomingFact) -> WriteResult:
     seen = Memory.objects.filter(pk=memory.pk).values_list("revision", flat=True).first()
     early = shortlist(memory.pk, prepared.probe) if seen is not None else []
     with short_transaction():
-        locked = _locked(memory)
+        locked = lock_memory(memory.pk)
         candidates = early
         if locked.revision != seen:
             candidates = _looked_at_again(locked, prepared, early, seen or 0)
@@ -108,13 +109,6 @@ def _cleaned(content: str) -> str:
         message = f"must be at most {MAX_CONTENT_CHARACTERS} characters long."
         raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}})
     return cleaned
-
-
-def _locked(memory: Memory) -> Memory:
-    locked = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
-    if locked is None:
-        raise NotFound("There is no such memory.")
-    return locked
 
 
 def _looked_at_again(memory: Memory, prepared: _Prepared, early: list[Candidate], seen: int) -> list[Candidate]:
@@ -153,39 +147,16 @@ def _insert_entry(memory: Memory, prepared: _Prepared) -> MemoryEntry:
         tags=list(prepared.fact.tags),
         metadata=prepared.fact.metadata,
         awaits_vector=_awaits_vector(prepared.embedded),
-        revision=_next_revision(memory),
+        revision=next_revision(memory),
         created_at=now,
         updated_at=now,
     )
-    _insert_vectors(entry, prepared)
+    insert_vectors(entry, prepared.space, prepared.embedded.windows)
     return entry
-
-
-def _next_revision(memory: Memory) -> int:
-    """Count a change of the memory, whose row the caller holds."""
-    memory.revision += 1
-    Memory.objects.filter(pk=memory.pk).update(revision=memory.revision)
-    return memory.revision
 
 
 def _awaits_vector(embedded: EmbeddedText) -> bool:
     return embedded.error is not None and not embedded.error.permanent
-
-
-def _insert_vectors(entry: MemoryEntry, prepared: _Prepared) -> None:
-    if prepared.space is None:
-        return
-    EntryVector.objects.bulk_create(
-        EntryVector(
-            entry=entry,
-            memory_id=entry.memory_id,
-            project_id=entry.project_id,
-            space=prepared.space,
-            window=window,
-            embedding=vector,
-        )
-        for window, vector in enumerate(prepared.embedded.windows)
-    )
 
 
 def update_entry(*, entry: MemoryEntry, changes: Mapping[str, Any]) -> MemoryEntry:
@@ -197,7 +168,7 @@ def update_entry(*, entry: MemoryEntry, changes: Mapping[str, Any]) -> MemoryEnt
     """
     prepared = _prepare(IncomingFact(changes["content"])) if "content" in changes else None
     with short_transaction():
-        memory = _locked(entry.memory)
+        memory = lock_memory(entry.memory_id)
         rows = MemoryEntry.objects.select_for_update(no_key=True, of=("self",))
         locked = rows.select_related("memory", "superseded_by").filter(pk=entry.pk).first()
         if locked is None:
@@ -206,7 +177,7 @@ def update_entry(*, entry: MemoryEntry, changes: Mapping[str, Any]) -> MemoryEnt
         if prepared is not None and ("content" in changed or _repairs(locked, prepared)):
             changed["awaits_vector"] = _awaits_vector(prepared.embedded)
             EntryVector.objects.filter(entry=locked).delete()
-            _insert_vectors(locked, prepared)
+            insert_vectors(locked, prepared.space, prepared.embedded.windows)
         if changed:
             _save_change(memory, locked, changed)
         return locked
@@ -237,7 +208,7 @@ def _save_change(memory: Memory, entry: MemoryEntry, changed: dict[str, Any]) ->
     """Save the fields, and count the change; a vector that came later is no change of the entry itself."""
     for name, value in changed.items():
         setattr(entry, name, value)
-    entry.revision = _next_revision(memory)
+    entry.revision = next_revision(memory)
     if set(changed) != {"awaits_vector"}:
         entry.version += 1
         entry.updated_at = timezone.now()
@@ -247,11 +218,11 @@ def _save_change(memory: Memory, entry: MemoryEntry, changed: dict[str, Any]) ->
 def delete_entry(*, entry: MemoryEntry) -> None:
     """Delete an entry for good; it is gone from search in the same moment."""
     with short_transaction():
-        memory = _locked(entry.memory)
+        memory = lock_memory(entry.memory_id)
         deleted, _ = MemoryEntry.objects.filter(pk=entry.pk).delete()
         if not deleted:
             raise NotFound("There is no such entry.")
-        _next_revision(memory)
+        next_revision(memory)
 
 
 def create_memory(*, project: Project, name: str, description: str | None, tags: list[str]) -> Memory:
@@ -266,7 +237,7 @@ def update_memory(*, memory: Memory, changes: Mapping[str, Any]) -> Memory:
     """Change a memory's name, description or tags (None clears). Raises ``NotFound`` and ``ServiceUnavailable``."""
     wanted = {**changes, **({"tags": changes["tags"] or []} if "tags" in changes else {})}
     with short_transaction():
-        locked = _locked(memory)
+        locked = lock_memory(memory.pk)
         locked.project = memory.project
         changed = {name: value for name, value in wanted.items() if getattr(locked, name) != value}
         if changed:
@@ -280,4 +251,4 @@ def update_memory(*, memory: Memory, changes: Mapping[str, Any]) -> Memory:
 def delete_memory(*, memory: Memory) -> None:
     """Delete a memory with its entries and their vectors in one transaction."""
     with short_transaction():
-        _locked(memory).delete()
+        lock_memory(memory.pk).delete()

@@ -202,8 +202,17 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.1, "in
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 3}
 CELERY_TIMEZONE = "UTC"
 SWEEP_INTERVAL_SECONDS = _whole("SWEEP_INTERVAL_SECONDS", 10, minimum=1)
+BACKFILL_INTERVAL_SECONDS = _whole("BACKFILL_INTERVAL_SECONDS", 30, minimum=1)
 CELERY_BEAT_SCHEDULE = {
     "sweep-ingestion": {"task": "documents.tasks.sweep", "schedule": schedule(SWEEP_INTERVAL_SECONDS)},
+    **{
+        f"backfill-{app}": {
+            "task": f"{app}.tasks.backfill",
+            "schedule": schedule(BACKFILL_INTERVAL_SECONDS),
+            "options": {"expires": BACKFILL_INTERVAL_SECONDS},
+        }
+        for app in ("documents", "memories")
+    },
 }
 
 # --- Embeddings ------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 import logging
 from typing import Any
 
-from celery import Task
+from celery import Task, current_app
 from django.db import transaction
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-from soat.celery import app
+
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ _BROKER_FAILURES = (OSError, KombuError, RedisError)
 
 def queue_length(queue: str) -> int:
     """Return the number of messages that wait in ``queue``. Raises ``OSError`` or a broker error."""
-    with app.connection_for_read() as connection:
+    with current_app.connection_for_read() as connection:
         connection.ensure_connection(max_retries=1, interval_start=0)
         channel: Any = connection.default_channel
         return int(channel.client.llen(queue))

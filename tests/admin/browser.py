@@ -97,14 +97,19 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """Return what the console says, and every request that left the server's address."""
-        said = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in {"SEVERE", "WARNING"}]
-        for entry in self.driver.get_log("performance"):
+        console, network = self._log("browser"), self._log("performance")
+        said = [entry["message"] for entry in console if entry["level"] in {"SEVERE", "WARNING"}]
+        for entry in network:
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = message["params"]["request"]["url"]
                 if urlsplit(url).scheme in {"http", "https"} and not url.startswith(f"{self.base}/"):
                     said.append(f"request to {url}")
         return said
+
+    def _log(self, kind: str) -> list[dict[str, str]]:
+        entries: list[dict[str, str]] = self.driver.get_log(kind)  # type: ignore[no-untyped-call]
+        return entries
 
     def texts(self, selector: str) -> list[str]:
         """Return the texts of all elements."""

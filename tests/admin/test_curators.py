@@ -24,7 +24,7 @@ OWN: dict[type[Model], str] = {
     DocumentPage: "page",
     DocumentChunk: "chunk",
 }
-EDITED = {
+EDITED: dict[type[Model], dict[str, str]] = {
     Memory: {"name": "Stolen", "description": "", "tags": ""},
     MemoryEntry: {"content": "Stolen.", "tags": "", "metadata": ""},
 }
@@ -114,47 +114,40 @@ def test_actions_reach_own_rows_only(desk: Desk) -> None:
     assert list(MemoryEntry.objects.filter(awaits_vector=True)) == [desk.b.entry]
 
 
-@pytest.mark.parametrize(
-    ("app", "model", "field"),
-    [
-        ("memories", "memoryentry", "memory"),
-        ("memories", "memory", "project"),
-        ("documents", "document", "project"),
-        ("documents", "document", "file"),
-        ("documents", "documentchunk", "document"),
-        ("documents", "ingestionattempt", "document"),
-        ("documents", "documentchunk", "project"),
-        ("files", "file", "project"),
-    ],
-)
-def test_choices_are_own_rows(desk: Desk, app: str, model: str, field: str) -> None:
-    names = {"app_label": app, "model_name": model, "field_name": field}
-    for term, found in (("", True), ("harbour", False), ("Project B", False), (desk.b.project.public_id, False)):
-        answer = desk.curator.get("/admin/autocomplete/", {**names, "term": term})
-        texts = [result["text"] for result in answer.json()["results"]]
-        assert bool(texts) == found, term
-        assert not any("harbour" in text or text == "Project B" for text in texts), term
+def choices(client: Client, field: str, term: str = "") -> Any:
+    """Ask for the choices of a form field, named ``app.model.field``."""
+    app, model, name = field.split(".")
+    return client.get("/admin/autocomplete/", {"app_label": app, "model_name": model, "field_name": name, "term": term})
 
 
-@pytest.mark.parametrize(
-    ("app", "model", "field"),
-    [
-        ("tenancy", "apikey", "user"),
-        ("tenancy", "user", "groups"),
-        ("memories", "entryvector", "space"),
-        ("admin", "logentry", "user"),
-        ("documents", "chunkvector", "space"),
-    ],
-)
-def test_choices_of_what_is_closed_are_closed(desk: Desk, app: str, model: str, field: str) -> None:
-    names = {"app_label": app, "model_name": model, "field_name": field, "term": ""}
-    assert desk.curator.get("/admin/autocomplete/", names).status_code == 403
+def test_choices_are_own_rows(desk: Desk) -> None:
+    fields = (
+        "memories.memoryentry.memory",
+        "memories.memory.project",
+        "documents.document.project",
+        "documents.document.file",
+        "documents.documentchunk.document",
+        "documents.ingestionattempt.document",
+        "documents.documentchunk.project",
+        "files.file.project",
+    )
+    terms = (("", True), ("harbour", False), ("Project B", False), (desk.b.project.public_id, False))
+    for field in fields:
+        for term, found in terms:
+            texts = [result["text"] for result in choices(desk.curator, field, term).json()["results"]]
+            assert bool(texts) == found, (field, term)
+            assert not any("harbour" in text or text == "Project B" for text in texts), (field, term)
+
+
+def test_choices_of_what_is_closed_are_closed(desk: Desk) -> None:
+    for field in ("tenancy.apikey.user", "tenancy.user.groups", "memories.entryvector.space", "admin.logentry.user"):
+        assert choices(desk.curator, field).status_code == 403, field
 
 
 def test_nothing_is_added_to_projects_of_others(desk: Desk) -> None:
     b = desk.b
     before = (Memory.objects.count(), MemoryEntry.objects.count(), Document.objects.count(), File.objects.count())
-    refused = [
+    refused: list[tuple[type[Model], dict[str, Any]]] = [
         (MemoryEntry, {"memory": b.memory.pk, "content": "Stolen.", "tags": "", "metadata": ""}),
         (Memory, {"project": b.project.pk, "name": "Stolen", "tags": ""}),
         (Document, {"project": b.project.pk, "content": "Stolen."}),

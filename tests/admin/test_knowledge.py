@@ -5,13 +5,14 @@ import json
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 
 from documents.models import ChunkVector, Document, DocumentStatus
 from embeddings.port import EmbeddingUnavailable
 from memories.models import EntryVector, Memory, MemoryEntry
+from soat.core.errors import NotFound
 from soat.files.models import File
 from soat.files.services import NewFile, create_file
 from tests.admin.conftest import Desk
@@ -21,13 +22,13 @@ from tests.memories.fakes import FailingEmbedder, use_embedder
 ENTRY = {"tags": "", "metadata": ""}
 
 
-def errors_of(response: HttpResponse) -> str:
+def errors_of(response: Any) -> str:
     """Return the errors of the form that an answer shows again."""
     assert response.status_code == 200
     return json.dumps(response.context["adminform"].form.errors.get_json_data())
 
 
-def messages_of(response: HttpResponse) -> str:
+def messages_of(response: Any) -> str:
     """Return the messages of a page."""
     return " ".join(str(message) for message in response.context["messages"])
 
@@ -90,9 +91,8 @@ def test_fact_is_written_through_the_funnel(desk: Desk) -> None:
     assert MemoryEntry.objects.filter(content="Alice likes tea.").count() == 2
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
+def test_what_cannot_be_stored_is_said_in_the_form(desk: Desk) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"content": " \n "}, "content"),
         ({"content": "x" * 40_000}, "32768"),
         ({"metadata": "[1]"}, "must be a JSON object"),
@@ -102,12 +102,11 @@ def test_fact_is_written_through_the_funnel(desk: Desk) -> None:
         ({"metadata": '{"n": NaN}'}, "finite"),
         ({"tags": "x" * 300}, "255"),
         ({"memory": 0}, "memory"),
-    ],
-)
-def test_what_cannot_be_stored_is_said_in_the_form(desk: Desk, change: dict[str, Any], said: str) -> None:
+    ]
     before = MemoryEntry.objects.count()
-    form = {"memory": desk.a.memory.pk, "content": "Bob likes tea.", **ENTRY, **change}
-    assert said in errors_of(desk.admin.post(page(MemoryEntry, "add"), form))
+    for change, said in cases:
+        form = {"memory": desk.a.memory.pk, "content": "Bob likes tea.", **ENTRY, **change}
+        assert said in errors_of(desk.admin.post(page(MemoryEntry, "add"), form)), change
     assert MemoryEntry.objects.count() == before
 
 
@@ -167,15 +166,13 @@ def test_fact_that_is_deleted_meanwhile_is_said(desk: Desk, monkeypatch: pytest.
         MemoryEntry.objects.filter(pk=desk.a.entry.pk).delete()
         raise NotFound("There is no such entry.")
 
-    from soat.core.errors import NotFound  # noqa: PLC0415
-
     monkeypatch.setattr("memories.services.update_entry", gone)
     form = {"content": "Something else.", "tags": "", "metadata": ""}
     answer = desk.admin.post(page(MemoryEntry, "change", desk.a.entry.pk), form, follow=True)
     assert "exist" in messages_of(answer)
 
 
-def act(client: Client, model: Any, action: str, keys: list[int], **more: Any) -> HttpResponse:
+def act(client: Client, model: Any, action: str, keys: list[int], **more: Any) -> Any:
     """Run an action of a list on some rows and follow to the list."""
     form = {"action": action, "_selected_action": keys, "index": "0", **more}
     return client.post(page(model, "changelist"), form, follow=True)
@@ -198,8 +195,6 @@ def test_deleting_goes_through_the_services(desk: Desk) -> None:
 
 
 def test_a_deleted_fact_does_not_live_on_in_the_log(desk: Desk) -> None:
-    from django.contrib.admin.models import LogEntry  # noqa: PLC0415
-
     desk.admin.post(page(MemoryEntry, "delete", desk.a.entry.pk), {"post": "yes"})
     log = LogEntry.objects.latest("id")
     assert (log.object_repr, log.object_id) == (desk.a.entry.public_id, str(desk.a.entry.pk))
@@ -262,21 +257,19 @@ def test_upload_that_no_reader_takes_leaves_nothing(desk: Desk) -> None:
     assert File.objects.count() == before
 
 
-@pytest.mark.parametrize(
-    ("form", "said"),
-    [
+def test_document_that_cannot_be_made_is_said_in_the_form(desk: Desk) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "one of the three"),
         ({"content": "x", "upload": SimpleUploadedFile("a.txt", b"a")}, "one of the three"),
         ({"content": "x", "path": "/museum/guide.txt"}, "is taken"),
         ({"content": "x", "path": "/"}, "not the root"),
         ({"content": "x", "chunk_strategy": "size", "chunk_size": 10, "chunk_overlap": 10}, "chunk_overlap"),
         ({"content": "x", "tags": '{"a": 1}'}, "strings"),
-    ],
-)
-def test_document_that_cannot_be_made_is_said_in_the_form(desk: Desk, form: dict[str, Any], said: str) -> None:
+    ]
     before = Document.objects.count(), File.objects.count()
-    answer = desk.admin.post(page(Document, "add"), {"project": desk.a.project.pk, **ENTRY, **form})
-    assert said in errors_of(answer)
+    for form, said in cases:
+        answer = desk.admin.post(page(Document, "add"), {"project": desk.a.project.pk, **ENTRY, **form})
+        assert said in errors_of(answer), form
     assert (Document.objects.count(), File.objects.count()) == before
 
 
@@ -324,7 +317,7 @@ def test_ingest_again_from_page_and_list(desk: Desk) -> None:
 
 def test_bar_shows_state_and_reason(desk: Desk) -> None:
     document, attempt = desk.a.document, desk.a.attempt
-    cases = [
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"state": "processing", "total_chunks": 50, "chunk_count": 21}, "processing", "42 %, 21 of 50 chunks, run 1"),
         ({"state": "processing", "total_chunks": None}, "processing", "reading the file, run 1"),
         ({"state": "failed", "error": "FILE_PARSE_FAILED"}, "failed", "failed: FILE_PARSE_FAILED, run 1"),

@@ -25,7 +25,7 @@ PASSWORD = "a-password-that-no-log-may-show"
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "HOME")
 
 
-def wait_until(holds: Callable[[], Any], seconds: float = 30.0) -> None:
+def wait_until(holds: Callable[[], Any], seconds: float = 60.0) -> None:
     """Wait for something to become true, or fail."""
     deadline = time.monotonic() + seconds
     while not holds():

@@ -152,10 +152,12 @@ def _embed_and_store(attempt: IngestionAttempt, keep_going: Callable[[], None]) 
     with fenced(attempt):
         _update(attempt, total_chunks=len(chunks), warnings=warnings_of(chunks))
     done = 0
+    is_down = False  # a provider that gave no answer is waited for less, until it gives one
     most = min(CHUNKS_PER_WRITE, max(MIN_CHUNKS_PER_WRITE, len(chunks) // PROGRESS_STEPS))
     for batch in batched(chunks, most=most, size_of=lambda chunk: len(chunk.text), total=CHARACTERS_PER_WRITE):
         keep_going()
-        embedded = embed_documents([chunk.text for chunk in batch])
+        embedded = embed_documents([chunk.text for chunk in batch], urgent=is_down)
+        is_down = all(text.error is not None and not text.error.permanent for text in embedded.texts)
         with fenced(attempt):
             store_chunks(attempt, batch, embedded)
             done += len(batch)

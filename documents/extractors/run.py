@@ -48,8 +48,10 @@ def _read(
 ) -> Iterator[Page]:
     reader = reader_for(content_type)
     if reader is Reader.TEXT:
-        on_total(1)
-        yield from read_text(path, parse_media_type(content_type).charset)
+        for page in read_text(path, parse_media_type(content_type).charset):
+            if not is_blank(page.text):
+                on_total(1)
+            yield page
     elif reader is Reader.PDF:
         yield from _read_in_child(path, keep_going, on_total)
     else:

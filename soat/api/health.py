@@ -1,18 +1,24 @@
 """Is the process up, and is everything there that it needs?"""
 
+from typing import Any
+
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Model
 from django.db.utils import Error as DatabaseError
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from documents.models import DocumentChunk
 from embeddings.indexes import missing_indexes
 from embeddings.port import EmbeddingError
 from embeddings.services import configured_embedder
 from embeddings.spaces import SpaceState, space_status
+from memories.models import MemoryEntry
 from soat.core.broker import broker_answers
 
 OK = "ok"
+COUNTED_ROWS = 10_000
 
 
 @csrf_exempt
@@ -27,9 +33,15 @@ def ready(request: HttpRequest) -> JsonResponse:
     checks = _database_checks()
     checks["broker"] = OK if broker_answers() else "the broker does not answer"
     is_ready = all(state == OK for state in checks.values())
-    return JsonResponse(
-        {"status": OK if is_ready else "unavailable", "checks": checks}, status=200 if is_ready else 503
-    )
+    body: dict[str, Any] = {"status": OK if is_ready else "unavailable", "checks": checks}
+    if checks.get("migrations") == OK:
+        body["waiting_for_vectors"] = {"chunks": _waiting(DocumentChunk), "entries": _waiting(MemoryEntry)}
+    return JsonResponse(body, status=200 if is_ready else 503)
+
+
+def _waiting(rows: type[Model]) -> int:
+    """Return how many rows wait for the embedder; past ``COUNTED_ROWS`` it is only known that there are more."""
+    return rows._default_manager.filter(awaits_vector=True)[: COUNTED_ROWS + 1].count()  # noqa: SLF001
 
 
 def _database_checks() -> dict[str, str]:

@@ -8,8 +8,6 @@ from django.db import transaction
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-
-
 logger = logging.getLogger(__name__)
 
 _BROKER_FAILURES = (OSError, KombuError, RedisError)

@@ -11,8 +11,10 @@ from rest_framework.test import APIClient
 
 from embeddings.indexes import index_name, missing_indexes, vector_tables
 from embeddings.models import EmbeddingSpace
+from embeddings.port import EmbedderMisconfigured
 from embeddings.spaces import space_status
 from tests.api.answers import body_of
+from tests.conftest import Cast
 from tests.core.test_broker import broker_at, dead_address
 
 READY = "/health/ready"
@@ -90,3 +92,16 @@ def test_prepare_space_builds_what_is_missing(capsys: Any) -> None:
     call_command("prepare_space")
     assert missing_indexes(space) == []
     assert faults(200) == {}
+
+
+def test_ready_says_how_many_rows_wait_for_their_vector(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise EmbedderMisconfigured("EMBEDDING_MODEL names no model.")
+
+    memory = cast.a.post("/api/v1/memories", {"name": "m"}, format="json").json()["id"]
+    with monkeypatch.context() as down:
+        down.setattr("embeddings.services.configured_embedder", broken)
+        for text in ("tea", "coffee"):
+            cast.a.post("/api/v1/memory-entries", {"memory_id": memory, "content": text}, format="json")
+        cast.a.post("/api/v1/documents", {"content": "milk"}, format="json")
+    assert cast.anonymous.get("/health/ready").json()["waiting_for_vectors"] == {"chunks": 1, "entries": 2}

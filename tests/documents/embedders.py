@@ -35,13 +35,14 @@ def rejects(marker: str) -> Reply:
 
 
 class FakeEmbedder:
-    """Takes a text of any length as one window; ``calls`` are the batches that it was asked for."""
+    """Takes a text of any length as one window; notes the batches that it was asked for, and how urgently."""
 
     space = Space("local", "all-MiniLM-L6-v2", DIMENSIONS)
     max_batch = 64
 
     def __init__(self, reply: Reply = constant_vector) -> None:
         self.calls: list[list[str]] = []
+        self.urgent: list[bool] = []
         self.reply = reply
 
     def windows(self, text: str) -> list[Span]:
@@ -49,4 +50,5 @@ class FakeEmbedder:
 
     def embed(self, texts: Sequence[str], *, kind: TextKind, urgent: bool = False) -> list[Answer]:
         self.calls.append(list(texts))
+        self.urgent.append(urgent)
         return [self.reply(text) for text in texts]

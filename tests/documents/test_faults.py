@@ -19,7 +19,7 @@ from soat.files.models import File
 from soat.files.storage import save_bytes
 from tests.conftest import Cast
 from tests.documents import invariants
-from tests.documents.embedders import FakeEmbedder, Reply, rejects, unavailable
+from tests.documents.embedders import FakeEmbedder, Reply, constant_vector, rejects, unavailable
 from tests.documents.steps import (
     DOCUMENTS,
     chunks,
@@ -84,6 +84,30 @@ def test_a_text_that_is_refused_for_good_waits_for_nothing(
     without = [chunk.index for chunk in stored if not chunk.vectors.exists()]
     assert without == [5]
     invariants.check()
+
+
+def test_a_provider_that_is_down_is_waited_for_less_until_it_answers(
+    cast: Cast, use_embedder: Callable[[Reply], FakeEmbedder]
+) -> None:
+    embedder = use_embedder(unavailable)
+    seen: list[bool] = []
+
+    def back_in_the_end(text: str) -> Any:
+        seen.append(embedder.urgent[-1])
+        return constant_vector(text) if text.startswith("piece 0006") else unavailable(text)
+
+    embedder.reply = back_in_the_end
+    document = ingested(cast.a, TEXT.encode(), **PIECES)["id"]
+    assert len(chunks(document)) == 12
+    batches = [urgent for found, urgent in zip(embedder.calls, embedder.urgent, strict=True) if len(found) == 4]
+    assert batches[0] is False
+    assert set(batches[-2:]) == {True}
+    assert seen[0] is False
+    embedder.reply = constant_vector
+    embedder.urgent.clear()
+    reingest(cast.a, document, **PIECES)
+    run_queued()
+    assert embedder.urgent == [False] * 3, "the next document is given all patience"
 
 
 def test_no_embedder_at_all(cast: Cast, settings: Any) -> None:

@@ -84,7 +84,7 @@ def test_a_failure_that_was_waited_for_is_no_error(committed_cast: Cast, eager_t
         "status": "failed",
         "chunk_count": 0,
         "total_chunks": None,
-        "total_pages": 1,
+        "total_pages": None,
         "progress": None,
         "error": "FILE_PARSE_FAILED",
     }

@@ -37,7 +37,11 @@ def test_the_process_is_up_for_everybody() -> None:
 @pytest.mark.django_db
 def test_everything_is_there() -> None:
     body = body_of(Client().get(READY))
-    assert body == {"status": "ok", "checks": dict.fromkeys(CHECKS, "ok")}
+    assert body == {
+        "status": "ok",
+        "checks": dict.fromkeys(CHECKS, "ok"),
+        "waiting_for_vectors": {"chunks": 0, "entries": 0},
+    }
 
 
 @pytest.mark.django_db

@@ -89,25 +89,22 @@ def test_a_text_that_is_refused_for_good_waits_for_nothing(
 def test_a_provider_that_is_down_is_waited_for_less_until_it_answers(
     cast: Cast, use_embedder: Callable[[Reply], FakeEmbedder]
 ) -> None:
-    embedder = use_embedder(unavailable)
-    seen: list[bool] = []
-
-    def back_in_the_end(text: str) -> Any:
-        seen.append(embedder.urgent[-1])
-        return constant_vector(text) if text.startswith("piece 0006") else unavailable(text)
-
-    embedder.reply = back_in_the_end
+    first_batch = tuple(f"piece {number:04d}" for number in range(4))
+    embedder = use_embedder(lambda text: unavailable(text) if text in first_batch else constant_vector(text))
     document = ingested(cast.a, TEXT.encode(), **PIECES)["id"]
-    assert len(chunks(document)) == 12
-    batches = [urgent for found, urgent in zip(embedder.calls, embedder.urgent, strict=True) if len(found) == 4]
-    assert batches[0] is False
-    assert set(batches[-2:]) == {True}
-    assert seen[0] is False
-    embedder.reply = constant_vector
-    embedder.urgent.clear()
-    reingest(cast.a, document, **PIECES)
-    run_queued()
-    assert embedder.urgent == [False] * 3, "the next document is given all patience"
+    asked = {
+        urgent: {
+            text
+            for texts, flag in zip(embedder.calls, embedder.urgent, strict=True)
+            if flag is urgent
+            for text in texts
+        }
+        for urgent in (False, True)
+    }
+    assert asked[False] == {*first_batch, *(f"piece {number:04d}" for number in range(8, 12))}
+    assert asked[True] == {f"piece {number:04d}" for number in range(4, 8)}
+    assert [chunk.awaits_vector for chunk in chunks(document)] == [True] * 4 + [False] * 8
+    invariants.check()
 
 
 def test_no_embedder_at_all(cast: Cast, settings: Any) -> None:

@@ -34,8 +34,6 @@ class AttemptState(models.TextChoices):
 
 
 OPEN_STATES = (AttemptState.QUEUED, AttemptState.PROCESSING)
-MAX_PATH_BYTES = 2_600
-"""An entry of a B-tree index ends at 2,704 bytes, the project's key and the headers among them."""
 STRATEGIES = [(strategy.value, strategy.value) for strategy in ChunkStrategy]
 
 

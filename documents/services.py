@@ -15,7 +15,6 @@ from django.utils import timezone
 from documents.attempts import open_attempt, retire_settled
 from documents.extractors.registry import Reader, reader_for
 from documents.models import (
-    MAX_PATH_BYTES,
     OPEN_STATES,
     AttemptState,
     Document,
@@ -115,8 +114,6 @@ def ingest_document(
             f"There is no reader for files of type {file.content_type}.", code="UNSUPPORTED_FILE_TYPE"
         )
     path = join_path(path_prefix, file.filename) if path_prefix else file.path
-    if path is not None and len(path.encode()) > MAX_PATH_BYTES:
-        raise _refused("path_prefix", f"makes a path of more than {MAX_PATH_BYTES} bytes.")
     with short_transaction():
         # Held so that the file neither goes away nor gets another document before this one stands on it.
         if not File.objects.select_for_update(no_key=True).filter(pk=file.pk).exists():

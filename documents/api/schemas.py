@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from documents.models import MAX_PATH_BYTES, DocumentStatus
+from documents.models import DocumentStatus
 from soat.core.body import Body
 from soat.core.fields import Choice, Flag, JsonObject, TagMap, Text, WholeNumber
 from soat.core.openapi import page_of
@@ -18,15 +18,13 @@ STRATEGIES = [strategy.value for strategy in ChunkStrategy]
 
 
 class DocumentPath(PathText):
-    """The path of a document: it names something below the root and fits into an index."""
+    """The path of a document, which is never the root."""
 
     def to_internal_value(self, data: Any) -> str:
         """Return the canonical path. Raises ``serializers.ValidationError``."""
         path = super().to_internal_value(data)
         if path == "/":
             raise serializers.ValidationError("must name a document, not the root.")
-        if len(path.encode()) > MAX_PATH_BYTES:
-            raise serializers.ValidationError(f"must be at most {MAX_PATH_BYTES} bytes long in UTF-8.")
         return path
 
 

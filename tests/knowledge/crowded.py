@@ -1,7 +1,7 @@
 """Thousands of entries and chunks whose vectors lie as those of real texts do: perturbed copies of embedded ones."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ Rows = npt.NDArray[np.float32]
 NOISE = 0.02
 BIG, SMALL, FOREIGN, LONG_TEXTS, CHUNKS, TWINS = 2_400, 30, 300, 40, 500, 60
 WINDOWS = 6
+VOLUMES = 10
 PEOPLE = ("Alice", "Bob", "the dean", "a nurse")
 DEEDS = ("paints boats", "grows tea", "plays chess", "repairs clocks", "translates Latin")
 PLACES = ("in Rome", "at the harbour", "on Fridays")
@@ -40,7 +41,6 @@ class Crowd:
     long: Memory
     twins: Memory
     twin: Rows
-    document: Document
     base: Rows
 
     def queries(self, count: int) -> Iterator[QueryVector]:
@@ -67,12 +67,13 @@ def build_crowd() -> Crowd:
     windows = _perturbed(base, LONG_TEXTS * WINDOWS, random).reshape(LONG_TEXTS, WINDOWS, -1)
     _insert_entries(memories["long"], embedded.space, windows)
     _insert_entries(memories["twins"], embedded.space, np.repeat(twin[None, None, :], TWINS, axis=0))
-    document = Document.objects.get(public_id=new_document(cast.a, "First.", path="/big/book.txt"))
-    _insert_chunks(document, embedded.space, _perturbed(base, CHUNKS, random))
+    for volume, vectors in enumerate(np.split(_perturbed(base, CHUNKS, random), VOLUMES)):
+        document = new_document(cast.a, "First.", path=f"/big/{volume}.txt")
+        _insert_chunks(Document.objects.get(public_id=document), embedded.space, vectors)
     with connection.cursor() as cursor:
         for model in (EntryVector, MemoryEntry, Memory, ChunkVector, DocumentChunk, Document):
             cursor.execute(f"ANALYZE {model._meta.db_table}")
-    return Crowd(cast=cast, space=embedded.space, twin=twin, document=document, base=base, **memories)
+    return Crowd(cast=cast, space=embedded.space, twin=twin, base=base, **memories)
 
 
 def _perturbed(base: Rows, count: int, random: np.random.Generator) -> Rows:
@@ -109,7 +110,7 @@ def _insert_entries(memory: Memory, space: EmbeddingSpace, windows: npt.NDArray[
     )
 
 
-def _insert_chunks(document: Document, space: EmbeddingSpace, vectors: Sequence[Any] | Rows) -> None:
+def _insert_chunks(document: Document, space: EmbeddingSpace, vectors: Rows) -> None:
     now = timezone.now()
     owner: dict[str, Any] = {"project_id": document.project_id}
     chunks = DocumentChunk.objects.bulk_create(

@@ -147,6 +147,25 @@ def test_the_statement_runs_on_the_index(
     assert f"Index Scan using {index_name(model, crowd.space)}" in plan
 
 
+def test_the_planner_expects_as_many_rows_as_there_are(crowd: Crowd, statements: list[tuple[str, Any]]) -> None:
+    """Where it expects next to none it sorts all of a large table, and the index is never asked."""
+    for make, there in [(in_documents(crowd, "/"), CHUNKS), (in_memory(crowd, "big"), BIG)]:
+        statements.clear()
+        make(next(crowd.queries(1)), LIMIT)
+        sql, parameters = statements[0]
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", {**parameters, "fetch": 10**9})
+            ((plan,),) = cursor.fetchall()
+        assert _expected_by_found(plan[0]["Plan"]) > there / 3
+
+
+def _expected_by_found(plan: dict[str, Any]) -> int:
+    """Return the rows that the plan expects of the common table ``found``, 0 without any."""
+    if plan.get("Subplan Name") == "CTE found":
+        return int(plan["Plan Rows"])
+    return max((_expected_by_found(part) for part in plan.get("Plans", [])), default=0)
+
+
 def test_a_small_scope_is_scanned_exactly(
     crowd: Crowd, statements: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

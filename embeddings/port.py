@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,10 @@ class Reason(StrEnum):
     WRONG_DIMENSIONS = "wrong_dimensions"
     ZERO_VECTOR = "zero_vector"
     NOT_FINITE = "not_finite"
+
+
+TEXT_FAULTS = frozenset({Reason.INVALID_TEXT, Reason.NO_CONTENT, Reason.TOO_LONG, Reason.REFUSED})
+"""The reasons that lie in the text; all others lie in the provider, and may be gone once it is mended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class EmbeddingError(Exception):
     waits for its vector.
     """
 
-    permanent: ClassVar[bool] = False
+    permanent: bool = False
 
 
 class EmbeddingUnavailable(EmbeddingError):
@@ -92,13 +96,12 @@ class EmbedderMisconfigured(EmbeddingError):
 
 
 class EmbeddingRejected(EmbeddingError):
-    """This text has no vector in this space, now or later."""
-
-    permanent: ClassVar[bool] = True
+    """This text has no vector. It is final where the text is at fault, not where the provider's answer is."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+        self.permanent = reason in TEXT_FAULTS
 
 
 Answer: TypeAlias = Vector | EmbeddingRejected

@@ -27,9 +27,6 @@ from soat.core.errors import ServiceUnavailable, SoatError, ValidationFailed
 
 logger = logging.getLogger(__name__)
 
-# The reasons that lie in the text; all others lie in the provider, and no caller could do anything about them.
-_TEXT_FAULTS = frozenset({Reason.INVALID_TEXT, Reason.NO_CONTENT, Reason.TOO_LONG, Reason.REFUSED})
-
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedBatch:
@@ -143,7 +140,7 @@ def _one_vector(embedded: EmbeddedText, field: str) -> Vector:
 
 
 def _for_caller(error: EmbeddingError, field: str) -> SoatError:
-    if isinstance(error, EmbeddingRejected) and error.reason in _TEXT_FAULTS:
+    if error.permanent:
         message = f"cannot be embedded: {error}"
         return ValidationFailed(f"{field} {message}", meta={"fields": {field: message}})
     logger.warning("The embedding provider gives no vector: %s", error)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from django.conf import settings
 from django.db import connection, transaction
 
+from embeddings.indexes import vector_tables
 from embeddings.models import EmbeddingSpace
 
 _REGISTER_LOCK = 0x50A7_5BACE
@@ -57,10 +58,36 @@ def space_status() -> SpaceStatus:
     return SpaceStatus(SpaceState.READY, space, f"The current space is {space}.")
 
 
+def replace_empty_space() -> bool:
+    """Let the configured space take the place of a current one that nothing is stored in; tell whether it did.
+
+    A mistyped model or number of dimensions is thus corrected by setting it right.
+    """
+    wanted = configured_identity()
+    with transaction.atomic():
+        _alone()
+        current = EmbeddingSpace.objects.filter(is_current=True).first()
+        if wanted is None or current is None or (current.provider, current.model, current.dimensions) == wanted:
+            return False
+        if any(model._default_manager.filter(space=current).exists() for model in vector_tables()):  # noqa: SLF001
+            return False
+        EmbeddingSpace.objects.filter(pk=current.pk).update(is_current=False)
+        provider, model_name, dimensions = wanted
+        EmbeddingSpace.objects.update_or_create(
+            provider=provider, model=model_name, dimensions=dimensions, defaults={"is_current": True}
+        )
+        return True
+
+
+def _alone() -> None:
+    """Let nobody else register a space until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_REGISTER_LOCK])
+
+
 def _register(provider: str, model: str, dimensions: int) -> EmbeddingSpace:
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_REGISTER_LOCK])
+        _alone()
         current = EmbeddingSpace.objects.filter(is_current=True).first()
         return current or EmbeddingSpace.objects.create(
             provider=provider, model=model, dimensions=dimensions, is_current=True

@@ -204,7 +204,12 @@ CELERY_TIMEZONE = "UTC"
 SWEEP_INTERVAL_SECONDS = _whole("SWEEP_INTERVAL_SECONDS", 10, minimum=1)
 BACKFILL_INTERVAL_SECONDS = _whole("BACKFILL_INTERVAL_SECONDS", 30, minimum=1)
 CELERY_BEAT_SCHEDULE = {
-    "sweep-ingestion": {"task": "documents.tasks.sweep", "schedule": schedule(SWEEP_INTERVAL_SECONDS)},
+    # One that was not taken before the next is sent is of no use any more.
+    "sweep-ingestion": {
+        "task": "documents.tasks.sweep",
+        "schedule": schedule(SWEEP_INTERVAL_SECONDS),
+        "options": {"expires": SWEEP_INTERVAL_SECONDS},
+    },
     **{
         f"backfill-{app}": {
             "task": f"{app}.tasks.backfill",

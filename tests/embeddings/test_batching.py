@@ -232,7 +232,7 @@ def test_a_window_without_content_is_left_out_of_a_text_that_has_some() -> None:
 
 def test_a_text_with_a_failed_window_has_no_vectors_and_the_healing_error_wins() -> None:
     def reply(text: str) -> Answer:
-        return EmbeddingRejected(Reason.ZERO_VECTOR, "zeros") if "bad" in text else vector_of(text)
+        return EmbeddingRejected(Reason.REFUSED, "not this") if "bad" in text else vector_of(text)
 
     def fault(texts: Sequence[str]) -> EmbeddingError | None:
         return EmbeddingUnavailable("500") if any("down" in text for text in texts) else None
@@ -241,8 +241,14 @@ def test_a_text_with_a_failed_window_has_no_vectors_and_the_healing_error_wins()
     down = bad + "The last of them finds the model is down. "
     results = embed(ScriptedEmbedder(reply=reply, batch_fault=fault), [bad, down])
     assert [result.windows for result in results] == [(), ()]
-    assert reasons(results) == [Reason.ZERO_VECTOR, None]
+    assert reasons(results) == [Reason.REFUSED, None]
     assert isinstance(results[1].error, EmbeddingUnavailable)
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+def test_a_refusal_is_final_only_where_the_text_is_at_fault(reason: Reason) -> None:
+    in_the_text = {Reason.INVALID_TEXT, Reason.NO_CONTENT, Reason.TOO_LONG, Reason.REFUSED}
+    assert EmbeddingRejected(reason, "no").permanent is (reason in in_the_text)
 
 
 def test_wrong_settings_end_the_job_at_once() -> None:

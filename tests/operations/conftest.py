@@ -24,7 +24,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Generator[Servers]:
 @pytest.fixture(scope="session")
 def migrated(servers: Servers) -> Deployment:
     """The main deployment after its one-shot service, before anything else runs; the databases of others are copies."""
-    deployment = Deployment(servers, MAIN, SWEEP_INTERVAL_SECONDS="2")
+    deployment = Deployment(servers, MAIN, SWEEP_INTERVAL_SECONDS="2", BACKFILL_INTERVAL_SECONDS="3")
     finished = deployment.run("migrate")
     assert finished.returncode == 0, finished.stderr
     assert "Building the vector index of documents_chunkvector" in finished.stdout

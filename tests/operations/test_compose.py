@@ -9,7 +9,8 @@ from collections.abc import Generator
 import httpx
 import pytest
 
-from tests.operations.compose import Missing, compose_file, image_healthcheck, service
+from soat.operations.queues import periodic_tasks, queue_names
+from tests.operations.compose import PROJECT, Missing, compose_file, image_healthcheck, service
 from tests.operations.deployment import PASSWORD, Client, Deployment, wait_until
 
 CANARY = "zanzibar-quinine-lighthouse"
@@ -71,11 +72,14 @@ def test_no_secret_has_a_default(name: str) -> None:
 
 
 def test_the_worker_takes_every_queue() -> None:
-    from soat.operations.queues import queue_names  # noqa: PLC0415
-
     secrets = dict.fromkeys(["SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "POSTGRES_PASSWORD"], "value")
     (queues,) = [part for part in service("worker", secrets).command if part.startswith("--queues=")]
     assert sorted(queues.removeprefix("--queues=").split(",")) == queue_names()
+
+
+def test_queues_and_periodic_tasks_are_explained() -> None:
+    explained = re.findall(r"^\| `([\w.]+)` \|", (PROJECT / "docs" / "operators.md").read_text(), re.MULTILINE)
+    assert {*queue_names(), *periodic_tasks()} <= set(explained)
 
 
 def test_a_document_is_ingested_and_found(site: Deployment, client: Client) -> None:

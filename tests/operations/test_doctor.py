@@ -261,6 +261,8 @@ def test_workers_and_beat(monkeypatch: pytest.MonkeyPatch) -> None:
     assert only(check_background, "workers").what == "No worker answers."
     answers = {"celery@one": {"default"}}
     monkeypatch.setattr("soat.operations.doctor.background._workers", lambda: answers)
+    with app.connection_for_write() as broker:
+        broker.default_channel.client.delete("soat:last-runs")  # type: ignore[attr-defined]
     finding = only(check_background, "workers")
     assert finding.what == "No worker takes tasks from the queue ingestion."
     assert "--queues default,ingestion" in finding.mend
@@ -269,9 +271,8 @@ def test_workers_and_beat(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(time, "time", lambda: timezone.now().timestamp() - 600)
         queues.note_run("documents.tasks.sweep")
     assert "documents.tasks.sweep last ran 600 seconds ago" in only(check_background, "beat").what
-    for task in queues.periodic_tasks():
-        queues.note_run(task)
-    assert complaints(check_background, "beat") == []
+    queues.note_run("documents.tasks.sweep")
+    assert complaints(check_background, "beat") == [], "others are not due yet"
 
 
 def test_work_that_does_not_get_done(cast: Cast) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from embeddings.indexes import build_index, missing_indexes
-from embeddings.spaces import space_status
+from embeddings.spaces import replace_empty_space, space_status
 
 
 class Command(BaseCommand):
@@ -15,6 +15,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Build what is missing, one index after the other, without blocking writers."""
+        if replace_empty_space():
+            self.stdout.write("The space of the settings replaces one that nothing was stored in.")
         status = space_status()
         self.stdout.write(status.message)
         if status.space is None:

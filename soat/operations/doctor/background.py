@@ -78,11 +78,14 @@ def _check_workers(workers: dict[str, set[str]]) -> Iterator[Finding]:
 def _check_beat(runs: dict[str, float], *, has_workers: bool) -> Iterator[Finding]:
     if not has_workers:
         return  # what beat sends is noted by the worker that gets it
+    intervals = periodic_tasks()
     late = []
-    for task, interval in periodic_tasks().items():
-        silence = time.time() - runs.get(task, 0.0)
-        if silence > max(MISSED_RUNS * interval, SHORTEST_SILENCE_SECONDS):
-            late.append(f"{task} " + (f"last ran {silence:.0f} seconds ago" if task in runs else "has never run"))
+    for task, moment in runs.items():
+        silence = time.time() - moment
+        if silence > max(MISSED_RUNS * intervals[task], SHORTEST_SILENCE_SECONDS):
+            late.append(f"{task} last ran {silence:.0f} seconds ago")
+    if not runs:
+        late = [f"{task} has never run" for task in intervals]  # beat sends each only after its first interval
     if late:
         yield wrong(
             "beat",
@@ -91,7 +94,7 @@ def _check_beat(runs: dict[str, float], *, has_workers: bool) -> Iterator[Findin
             mend="start beat, exactly one in the whole deployment: celery -A soat.celery beat",
         )
     else:
-        yield fine("beat", f"{len(periodic_tasks())} periodic tasks run")
+        yield fine("beat", f"{len(runs)} of {len(intervals)} periodic tasks have run, none is late")
 
 
 def check_work() -> Iterator[Finding]:

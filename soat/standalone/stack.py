@@ -158,6 +158,7 @@ class Stack:
         made |= {"SOAT_BASE_URL": f"http://{host}:{self._port}", "FILES_STORAGE_PROVIDER": "local"}
         if _given("FILES_STORAGE_PROVIDER") in {None, "local"}:
             made["FILES_STORAGE_DIR"] = str(self._state.files)
+        made["METRICS_DIR"] = str(self._state.run / "metrics")
         if self._postgres is not None:
             made["DATABASE_URL"] = self._postgres.url()
         if self._broker is not None:

@@ -13,21 +13,22 @@ from django.db import transaction
 from soat.celery import app
 from soat.core import broker
 
-QUEUE = "tests-of-publishing"
+QUEUE = "default"
 ADDRESSES = ("broker_url", "broker_read_url", "broker_write_url")
 
 
-@shared_task(name="tests.nothing", queue=QUEUE)
+@shared_task(name="tests.nothing")
 def nothing() -> None:
     """Do nothing."""
 
 
 @pytest.fixture
 def empty_queue() -> Iterator[None]:
-    """Leave nothing in the queue of these tests."""
-    yield
+    """Find nothing in the queue, and leave nothing there."""
     with app.connection_for_write() as connection:
         channel: Any = connection.default_channel
+        channel.queue_purge(QUEUE)
+        yield
         channel.queue_purge(QUEUE)
 
 

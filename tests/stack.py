@@ -30,9 +30,23 @@ _DEFAULTS = {
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     """Start what is missing before anything reads the settings."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None:
         _start(early_config)
+    else:
+        os.environ["CELERY_BROKER_URL"] = _own_broker(os.environ["CELERY_BROKER_URL"], worker)
     return (yield)
+
+
+def _own_broker(url: str, worker: str) -> str:
+    """Give each worker a database of the broker, so that no Celery of one takes the messages of another.
+
+    They have names such as ``gw1``; a broker has 16 databases, and the controller uses none.
+    """
+    number = int(worker.removeprefix("gw")) + 1
+    if url.startswith("redis+socket:"):
+        return f"{url}?virtual_host={number}"
+    return f"{url.rpartition('/')[0]}/{number}" if url.count("/") > 2 else f"{url}/{number}"
 
 
 def _start(config: pytest.Config) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from celery import shared_task
 from django.db import transaction
+from kombu import pools
 
 from soat.celery import app
 from soat.core import broker
@@ -91,8 +92,9 @@ def broker_at(url: str) -> Iterator[None]:
 
 def _use(celery: Any, addresses: dict[str, str]) -> None:
     celery.conf.update(addresses)
-    celery.pool.force_close_all()
-    celery.amqp._producer_pool = None
+    # What is pooled belongs to the old address, and a pool that was closed stays closed: forget them all.
+    pools.reset()
+    celery._pool = celery.amqp._producer_pool = None
 
 
 def test_the_broker_of_the_tests_answers() -> None:

@@ -70,7 +70,7 @@ def test_the_demo_shows_what_it_promises(start: Start) -> None:
     assert best[:2] == ["/handbook.pdf, page 3", "/handbook.pdf, page 5"]
     assert best[2].startswith('memory "Duty notes", mem_entry_')
     assert "All as expected" in output
-    assert max(map(len, output.splitlines())) <= 110
+    assert max(len(line) for line in output.splitlines() if str(demo.state.root) not in line) <= 110
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

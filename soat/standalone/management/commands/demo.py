@@ -96,9 +96,13 @@ def _say_goodbye(state: StateFolder, terminal: Terminal, seconds: float) -> None
         ("make run", "runs the same server for you, at http://127.0.0.1:5047"),
         ("README.md", "has the calls above as curl lines to paste, and the settings"),
         ("/api/v1/openapi.json", "on the running server describes every call"),
-        (str(state.root), "holds this demo's data and logs, and can be removed"),
+        (_shown(state.root), "holds this demo's data and logs, and can be removed"),
     ):
         terminal.write(f"   {what:<22} {why}")
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -92,10 +92,10 @@ def test_a_database_that_does_not_answer_leaves_the_rest(cast: Cast, monkeypatch
     assert 'soat_queue_messages{queue="ingestion"}' in found
 
 
-def test_the_age_of_what_waits(cast: Cast, settings: Settings) -> None:
+def test_the_age_of_what_waits(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     from soat.celery import app  # noqa: PLC0415
 
-    settings.CELERY_TASK_ROUTES = {"x": {"queue": "a-queue-that-nobody-takes-from"}}
+    monkeypatch.setattr("soat.operations.queues.queue_names", lambda: ["a-queue-that-nobody-takes-from"])
     with app.connection_for_write() as connection:
         connection.default_channel.client.delete("a-queue-that-nobody-takes-from")  # type: ignore[attr-defined]
     app.send_task("documents.tasks.clear", queue="a-queue-that-nobody-takes-from")

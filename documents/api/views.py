@@ -34,6 +34,7 @@ class DocumentViewSet(ResourceViewSet):
 
     @operation(
         "listDocuments",
+        action="documents:ListDocuments",
         tag="documents",
         query=(PROJECT_QUERY, PATH_PREFIX_QUERY, *PAGE_QUERY),
         responses={200: schemas.DocumentPageList},
@@ -45,7 +46,11 @@ class DocumentViewSet(ResourceViewSet):
         return Response(paged(listed_documents(scope, query.get("path_prefix")), query, represent_document))
 
     @operation(
-        "createDocument", tag="documents", request=schemas.DocumentCreate, responses={201: schemas.DocumentRecord}
+        "createDocument",
+        action="documents:CreateDocument",
+        tag="documents",
+        request=schemas.DocumentCreate,
+        responses={201: schemas.DocumentRecord},
     )
     def create(self, request: Request) -> Response:
         """Make a plain-text document; it is searchable when this answers."""
@@ -63,6 +68,7 @@ class DocumentViewSet(ResourceViewSet):
 
     @operation(
         "ingestDocument",
+        action="documents:IngestDocument",
         tag="documents",
         request=schemas.DocumentIngest,
         query=(WAIT_QUERY,),
@@ -88,20 +94,24 @@ class DocumentViewSet(ResourceViewSet):
         )
         return _accepted_or_settled(document, wait=wait)
 
-    @operation("getDocument", tag="documents", responses={200: schemas.DocumentRecord})
+    @operation("getDocument", action="documents:GetDocument", tag="documents", responses={200: schemas.DocumentRecord})
     def retrieve(self, request: Request, document_id: str) -> Response:
         """Return a document with its text."""
         document = self._document("documents:GetDocument", document_id)
         return Response(represent_document_with_content(services.current_state(document)))
 
-    @operation("deleteDocument", tag="documents", responses={204: None})
+    @operation("deleteDocument", action="documents:DeleteDocument", tag="documents", responses={204: None})
     def destroy(self, request: Request, document_id: str) -> Response:
         """Delete a document; its chunks are gone from search in the same moment."""
         services.delete_document(document=self._document("documents:DeleteDocument", document_id))
         return Response(status=204)
 
     @operation(
-        "updateDocument", tag="documents", request=schemas.DocumentUpdate, responses={200: schemas.DocumentRecord}
+        "updateDocument",
+        action="documents:UpdateDocument",
+        tag="documents",
+        request=schemas.DocumentUpdate,
+        responses={200: schemas.DocumentRecord},
     )
     def partial_update(self, request: Request, document_id: str) -> Response:
         """Change fields; a new content is cut and embedded again."""
@@ -109,7 +119,12 @@ class DocumentViewSet(ResourceViewSet):
         document = self._document("documents:UpdateDocument", document_id)
         return Response(represent_document(services.update_document(document=document, changes=body)))
 
-    @operation("getDocumentStatus", tag="documents", responses={200: schemas.DocumentStatusRecord})
+    @operation(
+        "getDocumentStatus",
+        action="documents:GetDocument",
+        tag="documents",
+        responses={200: schemas.DocumentStatusRecord},
+    )
     def status(self, request: Request, document_id: str) -> Response:
         """Return how far the ingestion is."""
         document = self._document("documents:GetDocument", document_id)
@@ -117,6 +132,7 @@ class DocumentViewSet(ResourceViewSet):
 
     @operation(
         "reingestDocument",
+        action="documents:IngestDocument",
         tag="documents",
         request=schemas.DocumentReingest,
         query=(WAIT_QUERY,),
@@ -131,19 +147,29 @@ class DocumentViewSet(ResourceViewSet):
         document = services.reingest_document(document=document, chunking=schemas.chunk_request(body))
         return _accepted_or_settled(document, wait=wait)
 
-    @operation("getDocumentTags", tag="documents", responses={200: OpenApiTypes.OBJECT})
+    @operation("getDocumentTags", action="documents:GetDocument", tag="documents", responses={200: OpenApiTypes.OBJECT})
     def tags(self, request: Request, document_id: str) -> Response:
         """Return the tags."""
         return Response(self._document("documents:GetDocument", document_id).tags or {})
 
     @operation(
-        "replaceDocumentTags", tag="documents", request=OpenApiTypes.OBJECT, responses={200: OpenApiTypes.OBJECT}
+        "replaceDocumentTags",
+        action="documents:UpdateDocument",
+        tag="documents",
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT},
     )
     def replace_tags(self, request: Request, document_id: str) -> Response:
         """Replace the tags."""
         return self._set_tags(document_id, merge=False)
 
-    @operation("mergeDocumentTags", tag="documents", request=OpenApiTypes.OBJECT, responses={200: OpenApiTypes.OBJECT})
+    @operation(
+        "mergeDocumentTags",
+        action="documents:UpdateDocument",
+        tag="documents",
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT},
+    )
     def merge_tags(self, request: Request, document_id: str) -> Response:
         """Add tags and change those that are named."""
         return self._set_tags(document_id, merge=True)

@@ -14,7 +14,13 @@ from soat.tenancy.viewsets import ResourceViewSet
 class EmbeddingViewSet(ResourceViewSet):
     """Vectors for an application's own use."""
 
-    @operation("createEmbeddings", tag="embeddings", request=EmbeddingsRequest, responses={200: EmbeddingsResponse})
+    @operation(
+        "createEmbeddings",
+        action="embeddings:CreateEmbeddings",
+        tag="embeddings",
+        request=EmbeddingsRequest,
+        responses={200: EmbeddingsResponse},
+    )
     def create(self, request: Request) -> Response:
         """Embed one text or several."""
         require_any_project(self.caller, "embeddings:CreateEmbeddings")

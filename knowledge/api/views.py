@@ -16,7 +16,13 @@ from soat.tenancy.viewsets import ResourceViewSet
 class KnowledgeViewSet(ResourceViewSet):
     """The search."""
 
-    @operation("searchKnowledge", tag="knowledge", request=KnowledgeSearch, responses={200: KnowledgeResults})
+    @operation(
+        "searchKnowledge",
+        action="knowledge:SearchKnowledge",
+        tag="knowledge",
+        request=KnowledgeSearch,
+        responses={200: KnowledgeResults},
+    )
     def search(self, request: Request) -> Response:
         """Search documents and memories together."""
         scope = self.searched_projects("knowledge:SearchKnowledge")

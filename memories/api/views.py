@@ -27,6 +27,7 @@ class MemoryViewSet(ResourceViewSet):
 
     @operation(
         "listMemories",
+        action="memories:ListMemories",
         tag="memories",
         query=(PROJECT_QUERY, TAGS_QUERY, *PAGE_QUERY),
         responses={200: schemas.MemoryPage},
@@ -37,7 +38,13 @@ class MemoryViewSet(ResourceViewSet):
         query = self.query(schemas.MemoryListQuery)
         return Response(paged(listed_memories(scope, query.get("tags", [])), query, represent_memory))
 
-    @operation("createMemory", tag="memories", request=schemas.MemoryCreate, responses={201: schemas.MemoryRecord})
+    @operation(
+        "createMemory",
+        action="memories:CreateMemory",
+        tag="memories",
+        request=schemas.MemoryCreate,
+        responses={201: schemas.MemoryRecord},
+    )
     def create(self, request: Request) -> Response:
         """Create an empty memory."""
         project, body = self.target_project_and_body("memories:CreateMemory", schemas.MemoryCreate)
@@ -46,19 +53,25 @@ class MemoryViewSet(ResourceViewSet):
         )
         return Response(represent_memory(memory), status=201)
 
-    @operation("getMemory", tag="memories", responses={200: schemas.MemoryRecord})
+    @operation("getMemory", action="memories:GetMemory", tag="memories", responses={200: schemas.MemoryRecord})
     def retrieve(self, request: Request, memory_id: str) -> Response:
         """Return a memory."""
         return Response(represent_memory(self._memory("memories:GetMemory", memory_id)))
 
-    @operation("updateMemory", tag="memories", request=schemas.MemoryUpdate, responses={200: schemas.MemoryRecord})
+    @operation(
+        "updateMemory",
+        action="memories:UpdateMemory",
+        tag="memories",
+        request=schemas.MemoryUpdate,
+        responses={200: schemas.MemoryRecord},
+    )
     def update(self, request: Request, memory_id: str) -> Response:
         """Change a memory's name, description or tags."""
         body = self.body(schemas.MemoryUpdate)
         memory = self._memory("memories:UpdateMemory", memory_id)
         return Response(represent_memory(services.update_memory(memory=memory, changes=body)))
 
-    @operation("deleteMemory", tag="memories", responses={204: None})
+    @operation("deleteMemory", action="memories:DeleteMemory", tag="memories", responses={204: None})
     def destroy(self, request: Request, memory_id: str) -> Response:
         """Delete a memory with its entries."""
         services.delete_memory(memory=self._memory("memories:DeleteMemory", memory_id))
@@ -73,6 +86,7 @@ class MemoryEntryViewSet(ResourceViewSet):
 
     @operation(
         "listMemoryEntries",
+        action="memories:ListMemoryEntries",
         tag="memoryEntries",
         query=(MEMORY_QUERY, INVALIDATED_QUERY, *PAGE_QUERY),
         responses={200: schemas.MemoryEntryPage},
@@ -86,6 +100,7 @@ class MemoryEntryViewSet(ResourceViewSet):
 
     @operation(
         "createMemoryEntry",
+        action="memories:CreateMemoryEntry",
         tag="memoryEntries",
         request=schemas.EntryCreate,
         responses={200: schemas.MemoryEntryWriteResult, 201: schemas.MemoryEntryWriteResult},
@@ -106,13 +121,19 @@ class MemoryEntryViewSet(ResourceViewSet):
         result = services.write_entry(memory=memory, fact=fact)
         return Response(_represent_result(result), status=201 if result.action is WriteAction.CREATED else 200)
 
-    @operation("getMemoryEntry", tag="memoryEntries", responses={200: schemas.MemoryEntryRecord})
+    @operation(
+        "getMemoryEntry",
+        action="memories:GetMemoryEntry",
+        tag="memoryEntries",
+        responses={200: schemas.MemoryEntryRecord},
+    )
     def retrieve(self, request: Request, entry_id: str) -> Response:
         """Return an entry, also an invalidated one."""
         return Response(represent_entry(readable_entry(self.caller, "memories:GetMemoryEntry", entry_id)))
 
     @operation(
         "updateMemoryEntry",
+        action="memories:UpdateMemoryEntry",
         tag="memoryEntries",
         request=schemas.EntryUpdate,
         responses={200: schemas.MemoryEntryRecord},
@@ -123,7 +144,7 @@ class MemoryEntryViewSet(ResourceViewSet):
         entry = readable_entry(self.caller, "memories:UpdateMemoryEntry", entry_id)
         return Response(represent_entry(services.update_entry(entry=entry, changes=body)))
 
-    @operation("deleteMemoryEntry", tag="memoryEntries", responses={204: None})
+    @operation("deleteMemoryEntry", action="memories:DeleteMemoryEntry", tag="memoryEntries", responses={204: None})
     def destroy(self, request: Request, entry_id: str) -> Response:
         """Delete an entry for good."""
         services.delete_entry(entry=readable_entry(self.caller, "memories:DeleteMemoryEntry", entry_id))

@@ -9,6 +9,7 @@ from rest_framework import serializers
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 _OPERATION_ID = "operation_id"
 _TAKES_QUERY = "takes_query"
+_POLICY_ACTION = "policy_action"
 
 
 class ErrorBody(serializers.Serializer[None]):
@@ -43,12 +44,16 @@ ERRORS = {
 def operation(
     operation_id: str,
     *,
+    action: str | None,
     tag: str,
     request: Any = None,
     responses: dict[Any, Any],
     query: Sequence[OpenApiParameter] = (),
 ) -> Callable[[ViewT], ViewT]:
-    """Describe a viewset method; ``operation_id`` is the contract's name for it."""
+    """Describe a viewset method; ``operation_id`` is the contract's name for it.
+
+    ``action`` is the policy action that guards it, None where no policy does.
+    """
     errors = {status: OpenApiResponse(ErrorEnvelope, description) for status, description in ERRORS.items()}
     describe = extend_schema(
         operation_id=operation_id,
@@ -61,6 +66,7 @@ def operation(
     def mark(view: ViewT) -> ViewT:
         setattr(view, _OPERATION_ID, operation_id)
         setattr(view, _TAKES_QUERY, bool(query))
+        setattr(view, _POLICY_ACTION, action)
         return describe(view)
 
     return mark
@@ -69,6 +75,11 @@ def operation(
 def operation_id_of(view: object) -> str | None:
     """Return the contract's name for an operation, None for what is none."""
     return getattr(view, _OPERATION_ID, None)
+
+
+def policy_action_of(view: object) -> str | None:
+    """Return the policy action that guards an operation, None where no policy does."""
+    return getattr(view, _POLICY_ACTION, None)
 
 
 def takes_query(view: object) -> bool:

@@ -61,25 +61,36 @@ class BoundedMultiPartParser(MultiPartParser):
 class FileViewSet(ResourceViewSet):
     """Files."""
 
-    @operation("listFiles", tag="files", query=(PROJECT_QUERY, *PAGE_QUERY), responses={200: schemas.FilePage})
+    @operation(
+        "listFiles",
+        action="files:GetFile",
+        tag="files",
+        query=(PROJECT_QUERY, *PAGE_QUERY),
+        responses={200: schemas.FilePage},
+    )
     def list(self, request: Request) -> Response:
         """List files, newest first."""
         files = File.objects.select_related("project").order_by("-created_at", "-id")
         scope = self.listed_projects("files:GetFile")
         return Response(paged(scope.filter(files), self.query(ProjectPageQuery), represent_file))
 
-    @operation("getFile", tag="files", responses={200: schemas.FileRecord})
+    @operation("getFile", action="files:GetFile", tag="files", responses={200: schemas.FileRecord})
     def retrieve(self, request: Request, file_id: str) -> Response:
         """Return a file's record."""
         return Response(represent_file(readable_file(self.caller, "files:GetFile", file_id)))
 
-    @operation("deleteFile", tag="files", responses={204: None})
+    @operation("deleteFile", action="files:DeleteFile", tag="files", responses={204: None})
     def destroy(self, request: Request, file_id: str) -> Response:
         """Delete a file and its bytes."""
         services.delete_file(readable_file(self.caller, "files:DeleteFile", file_id))
         return Response(status=204)
 
-    @operation("downloadFile", tag="files", responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    @operation(
+        "downloadFile",
+        action="files:DownloadFile",
+        tag="files",
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
     def download(self, request: Request, file_id: str) -> FileResponse:
         """Stream the bytes."""
         file = readable_file(self.caller, "files:DownloadFile", file_id)
@@ -100,6 +111,7 @@ class UploadViewSet(ResourceViewSet):
 
     @operation(
         "uploadFile",
+        action="files:UploadFile",
         tag="files",
         request={"multipart/form-data": schemas.UploadFile},
         responses={201: schemas.FileRecord},
@@ -120,7 +132,13 @@ class UploadViewSet(ResourceViewSet):
 class Base64UploadViewSet(ResourceViewSet):
     """Uploads as base64 in JSON."""
 
-    @operation("uploadFileBase64", tag="files", request=schemas.UploadFileBase64, responses={201: schemas.FileRecord})
+    @operation(
+        "uploadFileBase64",
+        action="files:UploadFile",
+        tag="files",
+        request=schemas.UploadFileBase64,
+        responses={201: schemas.FileRecord},
+    )
     def create(self, request: Request) -> Response:
         """Store the decoded ``content``."""
         project, body = self.target_project_and_body("files:UploadFile", schemas.UploadFileBase64)

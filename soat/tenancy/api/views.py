@@ -24,13 +24,17 @@ class SessionViewSet(ResourceViewSet):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @operation("bootstrapUser", tag="users", request=schemas.Credentials, responses={201: schemas.UserRecord})
+    @operation(
+        "bootstrapUser", action=None, tag="users", request=schemas.Credentials, responses={201: schemas.UserRecord}
+    )
     def bootstrap(self, request: Request) -> Response:
         """Create the first admin."""
         user = services.bootstrap_user(**self.body(schemas.Credentials))
         return Response(represent_user(user), status=201)
 
-    @operation("loginUser", tag="users", request=schemas.Credentials, responses={200: schemas.LoginResponse})
+    @operation(
+        "loginUser", action=None, tag="users", request=schemas.Credentials, responses={200: schemas.LoginResponse}
+    )
     def login(self, request: Request) -> Response:
         """Exchange a password for a token."""
         user, token = services.log_in(**self.body(schemas.Credentials))
@@ -40,7 +44,7 @@ class SessionViewSet(ResourceViewSet):
 class UserViewSet(ResourceViewSet):
     """Users."""
 
-    @operation("getCurrentUser", tag="users", responses={200: schemas.UserRecord})
+    @operation("getCurrentUser", action=None, tag="users", responses={200: schemas.UserRecord})
     def me(self, request: Request) -> Response:
         """Return the user behind the credential."""
         return Response(represent_user(cast("User", request.user)))
@@ -49,26 +53,44 @@ class UserViewSet(ResourceViewSet):
 class ProjectViewSet(ResourceViewSet):
     """Projects."""
 
-    @operation("listProjects", tag="projects", query=PAGE_QUERY, responses={200: schemas.ProjectPage})
+    @operation(
+        "listProjects",
+        action="projects:ListProjects",
+        tag="projects",
+        query=PAGE_QUERY,
+        responses={200: schemas.ProjectPage},
+    )
     def list(self, request: Request) -> Response:
         """List the projects that the caller may read."""
         projects = self.caller.projects("projects:ListProjects").filter(Project.objects.all(), "id")
         return Response(paged(projects, self.query(PageQuery), represent_project))
 
-    @operation("createProject", tag="projects", request=schemas.ProjectCreate, responses={201: schemas.ProjectRecord})
+    @operation(
+        "createProject",
+        action="projects:CreateProject",
+        tag="projects",
+        request=schemas.ProjectCreate,
+        responses={201: schemas.ProjectRecord},
+    )
     def create(self, request: Request) -> Response:
         """Create a project."""
         require_admin(self.caller)
         project = services.create_project(**self.body(schemas.ProjectCreate))
         return Response(represent_project(project), status=201)
 
-    @operation("getProject", tag="projects", responses={200: schemas.ProjectRecord})
+    @operation("getProject", action="projects:GetProject", tag="projects", responses={200: schemas.ProjectRecord})
     def retrieve(self, request: Request, project_id: str) -> Response:
         """Return a project."""
         project = services.visible_project(caller=self.caller, action="projects:GetProject", public_id=project_id)
         return Response(represent_project(project))
 
-    @operation("updateProject", tag="projects", request=schemas.ProjectUpdate, responses={200: schemas.ProjectRecord})
+    @operation(
+        "updateProject",
+        action="projects:UpdateProject",
+        tag="projects",
+        request=schemas.ProjectUpdate,
+        responses={200: schemas.ProjectRecord},
+    )
     def partial_update(self, request: Request, project_id: str) -> Response:
         """Rename a project."""
         changes = self.body(schemas.ProjectUpdate)
@@ -79,12 +101,24 @@ class ProjectViewSet(ResourceViewSet):
 class ApiKeyViewSet(ResourceViewSet):
     """API keys."""
 
-    @operation("listApiKeys", tag="api-keys", query=PAGE_QUERY, responses={200: schemas.ApiKeyPage})
+    @operation(
+        "listApiKeys",
+        action="api-keys:ListApiKeys",
+        tag="api-keys",
+        query=PAGE_QUERY,
+        responses={200: schemas.ApiKeyPage},
+    )
     def list(self, request: Request) -> Response:
         """List the caller's keys, for an admin all keys."""
         return Response(paged(services.visible_api_keys(self.caller), self.query(PageQuery), represent_api_key))
 
-    @operation("createApiKey", tag="api-keys", request=schemas.ApiKeyCreate, responses={201: schemas.ApiKeyCreated})
+    @operation(
+        "createApiKey",
+        action="api-keys:CreateApiKey",
+        tag="api-keys",
+        request=schemas.ApiKeyCreate,
+        responses={201: schemas.ApiKeyCreated},
+    )
     def create(self, request: Request) -> Response:
         """Create a key; the answer is the only one that holds it."""
         body = self._body("api-keys:CreateApiKey", schemas.ApiKeyCreate)
@@ -93,12 +127,18 @@ class ApiKeyViewSet(ResourceViewSet):
         )
         return Response({**represent_api_key(key), "key": secret}, status=201)
 
-    @operation("getApiKey", tag="api-keys", responses={200: schemas.ApiKeyRecord})
+    @operation("getApiKey", action="api-keys:GetApiKey", tag="api-keys", responses={200: schemas.ApiKeyRecord})
     def retrieve(self, request: Request, api_key_id: str) -> Response:
         """Return a key without its secret."""
         return Response(represent_api_key(services.visible_api_key(caller=self.caller, public_id=api_key_id)))
 
-    @operation("updateApiKey", tag="api-keys", request=schemas.ApiKeyUpdate, responses={200: schemas.ApiKeyRecord})
+    @operation(
+        "updateApiKey",
+        action="api-keys:UpdateApiKey",
+        tag="api-keys",
+        request=schemas.ApiKeyUpdate,
+        responses={200: schemas.ApiKeyRecord},
+    )
     def update(self, request: Request, api_key_id: str) -> Response:
         """Rename a key or bind it to another project."""
         body = self._body("api-keys:UpdateApiKey", schemas.ApiKeyUpdate)
@@ -108,7 +148,7 @@ class ApiKeyViewSet(ResourceViewSet):
             changes["project"] = self._binding(body["project_id"])
         return Response(represent_api_key(services.update_api_key(key=key, changes=changes)))
 
-    @operation("deleteApiKey", tag="api-keys", responses={204: None})
+    @operation("deleteApiKey", action="api-keys:DeleteApiKey", tag="api-keys", responses={204: None})
     def destroy(self, request: Request, api_key_id: str) -> Response:
         """Revoke a key at once."""
         services.visible_api_key(caller=self.caller, public_id=api_key_id).delete()

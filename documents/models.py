@@ -12,6 +12,7 @@ from soat.core.models import TimeStamped
 from soat.engine.chunk import ChunkStrategy
 from soat.files.models import File
 from soat.tenancy.models import Project
+from soat.tenancy.resources import ResourceKind
 
 
 class DocumentStatus(models.TextChoices):
@@ -43,6 +44,8 @@ class Document(TimeStamped):
     ``current_attempt`` is the latest run; ``settled_attempt`` is the one whose pages and chunks
     count. A re-ingest builds beside the settled one, and the switch is this one row.
     """
+
+    resource: ClassVar = ResourceKind(type="document", reads=("documents:GetDocument",), path="path", tags="tags")
 
     public_id = PublicIdField(prefix="doc")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="documents", db_index=False)

@@ -71,7 +71,7 @@ def create_document(*, project: Project, new: NewDocument) -> Document:
     """
     config = _resolved(new.chunking, default=ChunkStrategy.WHOLE)
     filename = new.filename or DEFAULT_FILENAME
-    path = new.path or (join_path("/", new.filename) if new.filename else None)
+    path = path_of_new(new.path, new.filename)
     _refuse_taken_path(project, path)
     refuse_taken_path(project=project, path=path)
     chunks, embedded = _cut_and_embed(new.content, config)
@@ -100,6 +100,16 @@ def create_document(*, project: Project, new: NewDocument) -> Document:
     return document
 
 
+def path_of_new(path: str | None, filename: str | None) -> str | None:
+    """Return the path of a plain-text document: the one that was sent, else its file name at the top."""
+    return path or (join_path("/", filename) if filename else None)
+
+
+def path_of_ingested(file: File, path_prefix: str | None) -> str | None:
+    """Return the path of a file's document: in the folder that was sent, else the file's own."""
+    return join_path(path_prefix, file.filename) if path_prefix else file.path
+
+
 def ingest_document(
     *, project: Project, file: File, path_prefix: str | None, tags: dict[str, str] | None, chunking: ChunkRequest
 ) -> Document:
@@ -113,7 +123,7 @@ def ingest_document(
         raise ValidationFailed(
             f"There is no reader for files of type {file.content_type}.", code="UNSUPPORTED_FILE_TYPE"
         )
-    path = join_path(path_prefix, file.filename) if path_prefix else file.path
+    path = path_of_ingested(file, path_prefix)
     with short_transaction():
         # Held so that the file neither goes away nor gets another document before this one stands on it.
         if not File.objects.select_for_update(no_key=True).filter(pk=file.pk).exists():

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.db import connection
 
+from documents.models import Document
 from embeddings.services import QueryVector
-from knowledge.nearest import Filter, Source, nearest
+from knowledge.nearest import Filter, Source, allowed_rows, nearest
 from knowledge.results import DocumentResult
 from soat.engine.match import prefix_like
 from soat.engine.vectors import similarity_from_distance
@@ -62,10 +63,13 @@ def _filter(scope: ProjectScope, alias: str, document_ids: Sequence[str], docume
         conditions.append("d.public_id = ANY(%(document_ids)s)")
     if document_paths:
         conditions.append("d.path LIKE ANY(%(document_paths)s)")
+    allowed, parameters = allowed_rows(scope, Document, "d.id")
+    conditions.append(allowed)
     return Filter(
         narrow="TRUE" if scope.everything else f"{alias}.project_id = ANY(%(projects)s)",
         where=" AND ".join(conditions),
         parameters={
+            **parameters,
             "projects": list(scope.ids),
             "document_ids": list(document_ids),
             "document_paths": [prefix_like(path) for path in document_paths],

@@ -6,8 +6,9 @@ from typing import Any
 from django.db import connection
 
 from embeddings.services import QueryVector
-from knowledge.nearest import Filter, Source, nearest
+from knowledge.nearest import Filter, Source, allowed_rows, nearest
 from knowledge.results import MemoryResult
+from memories.models import MemoryEntry
 from soat.engine.match import tag_glob_like
 from soat.engine.vectors import similarity_from_distance
 from soat.tenancy.access import ProjectScope
@@ -66,10 +67,13 @@ def _filter(
     else:
         # Most often one memory of a few rows among many others: those alone are then counted and scanned.
         narrow.append(f"{memory} = {_NAMED}")
+    allowed, parameters = allowed_rows(scope, MemoryEntry, "e.id")
+    where.append(allowed)
     return Filter(
         narrow=" AND ".join(narrow),
         where=" AND ".join(where),
         parameters={
+            **parameters,
             "projects": list(scope.ids),
             "memory_ids": list(memory_ids),
             "memory_tags": [tag_glob_like(glob) for glob in memory_tags],

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import Model
 
 from embeddings.services import QueryVector
 from embeddings.sql import vector_literal
+from soat.tenancy.access import ProjectScope
 
 # An exact scan of this many 384-dimensional vectors takes a few milliseconds, and misses nothing.
 EXACT_SCAN_ROWS = 10_000
@@ -42,6 +44,17 @@ class Filter:
     narrow: str
     where: str
     parameters: Mapping[str, Any]
+
+
+def allowed_rows(scope: ProjectScope, model: type[Model], column: str) -> tuple[str, dict[str, Any]]:
+    """Return the condition that ``column`` is the key of a row that the policies let through, and its values."""
+    if scope.rows is None:
+        return "TRUE", {}
+    rows = model._default_manager.filter(scope.rows).order_by().values("pk")  # noqa: SLF001
+    sql, values = rows.query.sql_with_params()
+    first, *rest = sql.split("%s")
+    named = [f"%(allowed_{index})s{part}" for index, part in enumerate(rest)]
+    return f"{column} IN ({first}{''.join(named)})", {f"allowed_{index}": value for index, value in enumerate(values)}
 
 
 def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> list[list[Any]]:

@@ -3,13 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from documents.models import Document
 from embeddings.services import QueryVector, embed_query
 from knowledge.documents import read_chunks, search_chunks
 from knowledge.memories import read_entries, search_entries
 from knowledge.results import Result
+from memories.models import MemoryEntry
 from soat.core.errors import ValidationFailed
 from soat.engine.rank import merge_ranked, merge_unranked
-from soat.tenancy.access import ProjectScope
+from soat.tenancy.access import ProjectScope, Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Search:
         return bool(self.memory_ids or self.memory_tags)
 
 
-def search_knowledge(*, scope: ProjectScope, search: Search) -> list[Result]:
-    """Return at most ``search.limit`` results of the projects in ``scope``, best first.
+def search_knowledge(*, scope: ProjectScope | Reach, search: Search) -> list[Result]:
+    """Return at most ``search.limit`` results within ``scope``, best first.
 
     With a query it is embedded once and each source gives its nearest ``limit`` rows by cosine;
     without one the rows come in reading order and carry no score. Raises ``ValidationFailed`` when
@@ -44,29 +46,31 @@ def search_knowledge(*, scope: ProjectScope, search: Search) -> list[Result]:
     """
     if not search.wants_documents and not search.wants_memories:
         raise ValidationFailed("Give at least one of query, memory_ids, memory_tags, document_paths, document_ids.")
-    if not scope.everything and not scope.ids:
+    documents, entries = scope.of(Document), scope.of(MemoryEntry)
+    if documents.is_empty and entries.is_empty:
         return []
     if not search.query.strip():
-        return _read(scope, search)
+        return _read(documents, entries, search)
     query = embed_query(search.query)
     if query is None:
         return []
-    return merge_ranked(_ranked(scope, search, query), limit=search.limit, min_score=search.min_score)
+    return merge_ranked(_ranked(documents, entries, search, query), limit=search.limit, min_score=search.min_score)
 
 
-def _ranked(scope: ProjectScope, search: Search, query: QueryVector) -> list[list[Result]]:
+def _ranked(documents: ProjectScope, entries: ProjectScope, search: Search, query: QueryVector) -> list[list[Result]]:
     sources: list[list[Result]] = []
-    sources.append([*search_chunks(scope, search.document_ids, search.document_paths, query, search.limit)])
-    if search.wants_memories:
-        sources.append([*search_entries(scope, search.memory_ids, search.memory_tags, query, search.limit)])
+    if not documents.is_empty:
+        sources.append([*search_chunks(documents, search.document_ids, search.document_paths, query, search.limit)])
+    if search.wants_memories and not entries.is_empty:
+        sources.append([*search_entries(entries, search.memory_ids, search.memory_tags, query, search.limit)])
     return sources
 
 
-def _read(scope: ProjectScope, search: Search) -> list[Result]:
-    documents: list[Any] = []
-    memories: list[Any] = []
+def _read(documents: ProjectScope, entries: ProjectScope, search: Search) -> list[Result]:
+    chunks: list[Any] = []
+    facts: list[Any] = []
     if search.wants_documents:
-        documents = read_chunks(scope, search.document_ids, search.document_paths, search.limit)
+        chunks = read_chunks(documents, search.document_ids, search.document_paths, search.limit)
     if search.wants_memories:
-        memories = read_entries(scope, search.memory_ids, search.memory_tags, search.limit)
-    return merge_unranked(documents, memories, limit=search.limit)
+        facts = read_entries(entries, search.memory_ids, search.memory_tags, search.limit)
+    return merge_unranked(chunks, facts, limit=search.limit)

@@ -11,6 +11,7 @@ from embeddings.models import StoredVector
 from soat.core.ids import PublicIdField
 from soat.core.models import TimeStamped
 from soat.tenancy.models import Project
+from soat.tenancy.resources import Container, ResourceKind
 
 
 class SourceType(models.TextChoices):
@@ -24,6 +25,8 @@ class SourceType(models.TextChoices):
 
 class Memory(TimeStamped):
     """A container of entries. ``revision`` counts the changes to them; it moves only under the row's lock."""
+
+    resource: ClassVar = ResourceKind(type="memory", reads=("memories:GetMemory",), tags="tags", tag_list=True)
 
     public_id = PublicIdField(prefix="mem")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memories", db_index=False)
@@ -43,12 +46,30 @@ class Memory(TimeStamped):
         return self.name
 
 
+PLACE_OF_ENTRIES = ResourceKind(
+    type="memory-entry",
+    reads=("memories:GetMemory",),
+    tags="tags",
+    tag_list=True,
+    container=Container(type="memory", link=None),
+)
+"""A memory, asked for its entries or for a new one."""
+
+
 class MemoryEntry(TimeStamped):
     """One atomic fact.
 
     ``content_hash`` finds an equal text; ``revision`` is the memory's at the entry's last change, so
     that a writer can ask what has come or changed since it looked.
     """
+
+    resource: ClassVar = ResourceKind(
+        type="memory-entry",
+        reads=("memories:GetMemoryEntry", "memories:GetMemory"),
+        tags="tags",
+        tag_list=True,
+        container=Container(type="memory", link="memory"),
+    )
 
     public_id = PublicIdField(prefix="mem_entry")
     project = models.ForeignKey(

@@ -9,12 +9,13 @@ from django.db.models.fields import BooleanField
 from embeddings.models import EmbeddingSpace
 from embeddings.port import Vector
 from embeddings.sql import vector_literal
-from memories.models import Memory, MemoryEntry
-from soat.core.errors import NotFound
+from memories.models import PLACE_OF_ENTRIES, Memory, MemoryEntry
 from soat.engine.dedup import SHORTLIST_SIZE, Candidate
 from soat.engine.match import tag_glob_like
 from soat.engine.vectors import similarity_from_distance
-from soat.tenancy.access import Caller, ProjectScope
+from soat.tenancy.access import Access, Reach
+
+NO_MEMORY = "There is no such memory."
 
 
 class TagsMatch(Func):
@@ -28,33 +29,36 @@ class TagsMatch(Func):
         super().__init__(F(field), Value([tag_glob_like(glob) for glob in globs]))
 
 
-def listed_memories(scope: ProjectScope, tags: list[str]) -> QuerySet[Memory]:
-    """Return the memories of a scope, newest first; with ``tags`` those of which a tag matches one of the globs."""
-    rows = scope.filter(Memory.objects.select_related("project").order_by("-created_at", "-id"))
+def listed_memories(reach: Reach, tags: list[str]) -> QuerySet[Memory]:
+    """Return the memories within reach, newest first; with ``tags`` those of which a tag matches one of the globs."""
+    rows = reach.of(Memory).filter(Memory.objects.select_related("project").order_by("-created_at", "-id"))
     return rows.filter(TagsMatch("tags", tags)) if tags else rows
 
 
-def readable_memory(caller: Caller, action: str, public_id: str) -> Memory:
-    """Return a memory on which the caller may do ``action``. Raises ``NotFound``."""
+def readable_memory(access: Access, public_id: str) -> Memory:
+    """Return a memory for the action of ``access``. Raises ``NotFound`` and ``Forbidden``."""
+    return access.get(Memory.objects.select_related("project"), public_id, NO_MEMORY)
+
+
+def memory_for_entries(access: Access, public_id: str) -> Memory:
+    """Return a memory for an action on its entries; each of these is asked about by itself. Raises ``NotFound``."""
     rows = Memory.objects.select_related("project")
-    memory = caller.projects(action).filter(rows).filter(public_id=public_id).first()
-    if memory is None:
-        raise NotFound("There is no such memory.")
-    return memory
+    return access.find(rows, public_id, NO_MEMORY, kind=PLACE_OF_ENTRIES)
 
 
-def readable_entry(caller: Caller, action: str, public_id: str) -> MemoryEntry:
-    """Return an entry, also an invalidated one, on which the caller may do ``action``. Raises ``NotFound``."""
-    rows = MemoryEntry.objects.select_related("memory", "superseded_by")
-    entry = caller.projects(action).filter(rows).filter(public_id=public_id).first()
-    if entry is None:
-        raise NotFound("There is no such entry.")
-    return entry
+def readable_entry(access: Access, public_id: str) -> MemoryEntry:
+    """Return an entry, also an invalidated one, for the action of ``access``.
+
+    Raises ``NotFound`` and ``Forbidden``.
+    """
+    return access.get(
+        MemoryEntry.objects.select_related("memory", "superseded_by"), public_id, "There is no such entry."
+    )
 
 
-def listed_entries(memory: Memory, *, include_invalidated: bool) -> QuerySet[MemoryEntry]:
-    """Return the entries of a memory, oldest first."""
-    rows = MemoryEntry.objects.filter(memory=memory).select_related("memory", "superseded_by")
+def listed_entries(access: Access, memory: Memory, *, include_invalidated: bool) -> QuerySet[MemoryEntry]:
+    """Return the entries of a memory on which the action is allowed, oldest first."""
+    rows = access.rows(MemoryEntry.objects.filter(memory=memory).select_related("memory", "superseded_by"))
     rows = rows.order_by("created_at", "id")
     return rows if include_invalidated else rows.filter(invalidated_at=None)
 

@@ -41,9 +41,9 @@ class DocumentViewSet(ResourceViewSet):
     )
     def list(self, request: Request) -> Response:
         """List documents, newest first, without their content."""
-        scope = self.listed_projects("documents:ListDocuments")
+        reach = self.listed()
         query = self.query(schemas.DocumentListQuery)
-        return Response(paged(listed_documents(scope, query.get("path_prefix")), query, represent_document))
+        return Response(paged(listed_documents(reach, query.get("path_prefix")), query, represent_document))
 
     @operation(
         "createDocument",
@@ -54,7 +54,14 @@ class DocumentViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Make a plain-text document; it is searchable when this answers."""
-        project, body = self.target_project_and_body("documents:CreateDocument", schemas.DocumentCreate)
+        project, body = self.target_project_and_body(schemas.DocumentCreate)
+        self.access.require(
+            Document(
+                project=project,
+                path=services.path_of_new(body.get("path"), body.get("filename")),
+                tags=body.get("tags"),
+            )
+        )
         new = NewDocument(
             content=body["content"],
             path=body.get("path"),
@@ -76,14 +83,19 @@ class DocumentViewSet(ResourceViewSet):
     )
     def ingest(self, request: Request) -> Response:
         """Turn a stored file into a searchable document, in a worker."""
-        project, body = self.target_project_and_body("documents:IngestDocument", schemas.DocumentIngest)
+        project, body = self.target_project_and_body(schemas.DocumentIngest)
         wait = self._wait()
         try:
-            file = readable_file(self.caller, "files:GetFile", body["file_id"])
+            file = readable_file(self.caller.access("files:GetFile"), body["file_id"])
         except NotFound:
             file = None
         if file is None or file.project_id != project.pk:
             raise ValidationFailed("file_id names no file of this project.", code="FILE_NOT_FOUND")
+        self.access.require(
+            Document(
+                project=project, path=services.path_of_ingested(file, body.get("path_prefix")), tags=body.get("tags")
+            )
+        )
         services.refuse_large_wait(file, wait=wait)
         document = services.ingest_document(
             project=project,
@@ -97,13 +109,13 @@ class DocumentViewSet(ResourceViewSet):
     @operation("getDocument", action="documents:GetDocument", tag="documents", responses={200: schemas.DocumentRecord})
     def retrieve(self, request: Request, document_id: str) -> Response:
         """Return a document with its text."""
-        document = self._document("documents:GetDocument", document_id)
+        document = self._document(document_id)
         return Response(represent_document_with_content(services.current_state(document)))
 
     @operation("deleteDocument", action="documents:DeleteDocument", tag="documents", responses={204: None})
     def destroy(self, request: Request, document_id: str) -> Response:
         """Delete a document; its chunks are gone from search in the same moment."""
-        services.delete_document(document=self._document("documents:DeleteDocument", document_id))
+        services.delete_document(document=self._document(document_id))
         return Response(status=204)
 
     @operation(
@@ -116,7 +128,8 @@ class DocumentViewSet(ResourceViewSet):
     def partial_update(self, request: Request, document_id: str) -> Response:
         """Change fields; a new content is cut and embedded again."""
         body = self.body(schemas.DocumentUpdate)
-        document = self._document("documents:UpdateDocument", document_id)
+        document = self._document(document_id)
+        self.access.require_changed(document, body)
         return Response(represent_document(services.update_document(document=document, changes=body)))
 
     @operation(
@@ -127,7 +140,7 @@ class DocumentViewSet(ResourceViewSet):
     )
     def status(self, request: Request, document_id: str) -> Response:
         """Return how far the ingestion is."""
-        document = self._document("documents:GetDocument", document_id)
+        document = self._document(document_id)
         return Response(represent_document_status(services.current_state(document)))
 
     @operation(
@@ -142,7 +155,7 @@ class DocumentViewSet(ResourceViewSet):
         """Read the stored file again; the old chunks are searchable until the new ones are ready."""
         body = self.body(schemas.DocumentReingest)
         wait = self._wait()
-        document = self._document("documents:IngestDocument", document_id)
+        document = self._document(document_id)
         services.refuse_large_wait(document.file, wait=wait)
         document = services.reingest_document(document=document, chunking=schemas.chunk_request(body))
         return _accepted_or_settled(document, wait=wait)
@@ -150,7 +163,7 @@ class DocumentViewSet(ResourceViewSet):
     @operation("getDocumentTags", action="documents:GetDocument", tag="documents", responses={200: OpenApiTypes.OBJECT})
     def tags(self, request: Request, document_id: str) -> Response:
         """Return the tags."""
-        return Response(self._document("documents:GetDocument", document_id).tags or {})
+        return Response(self._document(document_id).tags or {})
 
     @operation(
         "replaceDocumentTags",
@@ -176,11 +189,12 @@ class DocumentViewSet(ResourceViewSet):
 
     def _set_tags(self, document_id: str, *, merge: bool) -> Response:
         tags = free_object(TagMap(), self.request.data, "tags")
-        document = self._document("documents:UpdateDocument", document_id)
+        document = self._document(document_id)
+        self.access.require_changed(document, {"tags": {**(document.tags or {}), **tags} if merge else tags})
         return Response(services.set_document_tags(document=document, tags=tags, merge=merge))
 
-    def _document(self, action: str, document_id: str) -> Document:
-        return readable_document(self.caller, action, document_id)
+    def _document(self, document_id: str) -> Document:
+        return readable_document(self.access, document_id)
 
     def _wait(self) -> bool:
         return bool(self.query(schemas.WaitQuery).get("wait", False))

@@ -7,7 +7,6 @@ from embeddings.api.schemas import EmbeddingsRequest, EmbeddingsResponse
 from embeddings.services import embed_raw
 from soat.core.errors import ValidationFailed
 from soat.core.openapi import operation
-from soat.tenancy.access import require_any_project
 from soat.tenancy.viewsets import ResourceViewSet
 
 
@@ -23,7 +22,7 @@ class EmbeddingViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Embed one text or several."""
-        require_any_project(self.caller, "embeddings:CreateEmbeddings")
+        self.access.require_anywhere()
         body = self.body(EmbeddingsRequest)
         texts = body.get("inputs")
         if texts is None and "input" not in body:

@@ -25,8 +25,7 @@ class KnowledgeViewSet(ResourceViewSet):
     )
     def search(self, request: Request) -> Response:
         """Search documents and memories together."""
-        scope = self.searched_projects("knowledge:SearchKnowledge")
-        results = search_knowledge(scope=scope, search=_search(self.body(KnowledgeSearch)))
+        results = search_knowledge(scope=self.searched(), search=_search(self.body(KnowledgeSearch)))
         return Response({"results": [represent_result(result) for result in results]})
 
 

@@ -7,14 +7,13 @@ from rest_framework.response import Response
 
 from memories import services
 from memories.api import schemas
-from memories.models import Memory, SourceType
-from memories.querysets import listed_entries, listed_memories, readable_entry, readable_memory
+from memories.models import Memory, MemoryEntry, SourceType
+from memories.querysets import listed_entries, listed_memories, memory_for_entries, readable_entry, readable_memory
 from memories.representations import represent_entry, represent_memory
 from memories.services import IncomingFact, WriteAction, WriteResult
 from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation, query_parameter
 from soat.core.pages import paged
 from soat.engine.vectors import clamp_score
-from soat.tenancy.access import require_any_project
 from soat.tenancy.viewsets import ResourceViewSet
 
 TAGS_QUERY = query_parameter("tags", str, "Only memories with a tag that matches this glob; can be repeated.")
@@ -34,9 +33,9 @@ class MemoryViewSet(ResourceViewSet):
     )
     def list(self, request: Request) -> Response:
         """List memories, newest first."""
-        scope = self.listed_projects("memories:ListMemories")
+        reach = self.listed()
         query = self.query(schemas.MemoryListQuery)
-        return Response(paged(listed_memories(scope, query.get("tags", [])), query, represent_memory))
+        return Response(paged(listed_memories(reach, query.get("tags", [])), query, represent_memory))
 
     @operation(
         "createMemory",
@@ -47,7 +46,8 @@ class MemoryViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Create an empty memory."""
-        project, body = self.target_project_and_body("memories:CreateMemory", schemas.MemoryCreate)
+        project, body = self.target_project_and_body(schemas.MemoryCreate)
+        self.access.require(Memory(project=project, tags=body.get("tags") or []))
         memory = services.create_memory(
             project=project, name=body["name"], description=body.get("description"), tags=body.get("tags") or []
         )
@@ -56,7 +56,7 @@ class MemoryViewSet(ResourceViewSet):
     @operation("getMemory", action="memories:GetMemory", tag="memories", responses={200: schemas.MemoryRecord})
     def retrieve(self, request: Request, memory_id: str) -> Response:
         """Return a memory."""
-        return Response(represent_memory(self._memory("memories:GetMemory", memory_id)))
+        return Response(represent_memory(self._memory(memory_id)))
 
     @operation(
         "updateMemory",
@@ -68,17 +68,18 @@ class MemoryViewSet(ResourceViewSet):
     def update(self, request: Request, memory_id: str) -> Response:
         """Change a memory's name, description or tags."""
         body = self.body(schemas.MemoryUpdate)
-        memory = self._memory("memories:UpdateMemory", memory_id)
+        memory = self._memory(memory_id)
+        self.access.require_changed(memory, body)
         return Response(represent_memory(services.update_memory(memory=memory, changes=body)))
 
     @operation("deleteMemory", action="memories:DeleteMemory", tag="memories", responses={204: None})
     def destroy(self, request: Request, memory_id: str) -> Response:
         """Delete a memory with its entries."""
-        services.delete_memory(memory=self._memory("memories:DeleteMemory", memory_id))
+        services.delete_memory(memory=self._memory(memory_id))
         return Response(status=204)
 
-    def _memory(self, action: str, memory_id: str) -> Memory:
-        return readable_memory(self.caller, action, memory_id)
+    def _memory(self, memory_id: str) -> Memory:
+        return readable_memory(self.access, memory_id)
 
 
 class MemoryEntryViewSet(ResourceViewSet):
@@ -94,8 +95,9 @@ class MemoryEntryViewSet(ResourceViewSet):
     def list(self, request: Request) -> Response:
         """List the entries of a memory, oldest first."""
         query = self.query(schemas.EntryListQuery)
-        memory = readable_memory(self.caller, "memories:ListMemoryEntries", query["memory_id"])
-        rows = listed_entries(memory, include_invalidated=query.get("include_invalidated", False))
+        memory = memory_for_entries(self.access, query["memory_id"])
+        self.access.require_open(memory.project_id)
+        rows = listed_entries(self.access, memory, include_invalidated=query.get("include_invalidated", False))
         return Response(paged(rows, query, represent_entry))
 
     @operation(
@@ -107,9 +109,10 @@ class MemoryEntryViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Write a fact; the answer says whether it was created or skipped, and why."""
-        require_any_project(self.caller, "memories:CreateMemoryEntry")
+        self.access.require_anywhere()
         body = self.body(schemas.EntryCreate)
-        memory = readable_memory(self.caller, "memories:CreateMemoryEntry", body["memory_id"])
+        memory = memory_for_entries(self.access, body["memory_id"])
+        self.access.require(MemoryEntry(project_id=memory.project_id, memory=memory, tags=body.get("tags") or []))
         fact = IncomingFact(
             content=body["content"],
             source_type=body.get("source_type", SourceType.MANUAL),
@@ -129,7 +132,7 @@ class MemoryEntryViewSet(ResourceViewSet):
     )
     def retrieve(self, request: Request, entry_id: str) -> Response:
         """Return an entry, also an invalidated one."""
-        return Response(represent_entry(readable_entry(self.caller, "memories:GetMemoryEntry", entry_id)))
+        return Response(represent_entry(readable_entry(self.access, entry_id)))
 
     @operation(
         "updateMemoryEntry",
@@ -141,13 +144,14 @@ class MemoryEntryViewSet(ResourceViewSet):
     def update(self, request: Request, entry_id: str) -> Response:
         """Change an entry's content, tags or metadata."""
         body = self.body(schemas.EntryUpdate)
-        entry = readable_entry(self.caller, "memories:UpdateMemoryEntry", entry_id)
+        entry = readable_entry(self.access, entry_id)
+        self.access.require_changed(entry, body)
         return Response(represent_entry(services.update_entry(entry=entry, changes=body)))
 
     @operation("deleteMemoryEntry", action="memories:DeleteMemoryEntry", tag="memoryEntries", responses={204: None})
     def destroy(self, request: Request, entry_id: str) -> Response:
         """Delete an entry for good."""
-        services.delete_entry(entry=readable_entry(self.caller, "memories:DeleteMemoryEntry", entry_id))
+        services.delete_entry(entry=readable_entry(self.access, entry_id))
         return Response(status=204)
 
 

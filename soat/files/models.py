@@ -8,10 +8,13 @@ from django.db.models import Q
 from soat.core.ids import PublicIdField
 from soat.core.models import TimeStamped
 from soat.tenancy.models import Project
+from soat.tenancy.resources import ResourceKind
 
 
 class File(TimeStamped):
     """One stored file. ``path`` is a label, unique in its project; the bytes lie under ``storage_key``."""
+
+    resource: ClassVar = ResourceKind(type="file", reads=("files:GetFile",), path="path", tags="tags")
 
     public_id = PublicIdField(prefix="file")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="files", db_index=False)

@@ -1,18 +1,27 @@
-"""Bearer authentication: a JWT or an API key, one query each."""
+"""Bearer authentication: a JWT or an API key, one query each, which brings the policies along."""
 
+import logging
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import Q
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import F, Func, JSONField, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import JSONObject
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from soat.core.errors import Unauthorized
+from soat.engine.policy import Effect, PolicyRefused, PolicySet, ResourcePattern, Statement, parse_policy
 from soat.tenancy.access import Caller
-from soat.tenancy.models import ApiKey, User
+from soat.tenancy.models import ApiKey, Policy, Project, User
 from soat.tenancy.tokens import KEY_PREFIX, hash_api_key, read_jwt
 
+logger = logging.getLogger(__name__)
+
 LAST_USE_GRANULARITY = timedelta(minutes=1)
+_DENY_ALL = Statement(Effect.DENY, ("*",), (ResourcePattern(),), ())
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -34,26 +43,87 @@ class BearerAuthentication(BaseAuthentication):
 
 
 def _by_key(token: str) -> tuple[User, Caller]:
-    key = ApiKey.objects.select_related("user", "project").filter(key_hash=hash_api_key(token)).first()
+    keys = ApiKey.objects.select_related("user", "project").annotate(
+        user_policies=_documents(Policy.objects.filter(users=OuterRef("user_id"))),
+        own_policies=_documents(Policy.objects.filter(api_keys=OuterRef("pk"))),
+        named_projects=_named_projects(
+            Policy.objects.filter(Q(users=OuterRef(OuterRef("user_id"))) | Q(api_keys=OuterRef(OuterRef("pk"))))
+        ),
+    )
+    key = keys.filter(key_hash=hash_api_key(token)).first()
     if key is None or not key.user.is_active:
         raise Unauthorized("The API key is not valid.")
     _note_use(key)
+    sets = [] if key.user.is_superuser else [_statements(key.user_policies)]
+    if key.is_restricted:
+        sets.append(_statements(key.own_policies))
     return key.user, Caller(
         user_id=key.user.pk,
         user_public_id=key.user.public_id,
-        is_admin=key.user.is_superuser,
+        is_admin=not sets,
         key_public_id=key.public_id,
         project_id=key.project_id,
         project_public_id=key.project.public_id if key.project else None,
+        is_restricted=key.is_restricted,
+        policies=tuple(sets),
+        known_projects=_known(key.named_projects),
     )
 
 
 def _by_jwt(token: str) -> tuple[User, Caller]:
     claims = read_jwt(token)
-    user = User.objects.filter(public_id=claims[0], token_epoch=claims[1], is_active=True).first() if claims else None
+    users = User.objects.annotate(
+        user_policies=_documents(Policy.objects.filter(users=OuterRef("pk"))),
+        named_projects=_named_projects(Policy.objects.filter(users=OuterRef(OuterRef("pk")))),
+    )
+    user = users.filter(public_id=claims[0], token_epoch=claims[1], is_active=True).first() if claims else None
     if user is None:
         raise Unauthorized("The token is not valid, or no longer.")
-    return user, Caller(user_id=user.pk, user_public_id=user.public_id, is_admin=user.is_superuser)
+    return user, Caller(
+        user_id=user.pk,
+        user_public_id=user.public_id,
+        is_admin=user.is_superuser,
+        policies=() if user.is_superuser else (_statements(user.user_policies),),
+        known_projects=_known(user.named_projects),
+    )
+
+
+def _documents(policies: QuerySet[Policy]) -> ArraySubquery:
+    return ArraySubquery(policies.order_by("pk").values("document"))
+
+
+def _named_projects(policies: QuerySet[Policy]) -> ArraySubquery:
+    """Return a subquery for the keys of the projects that the policies, two queries further out, name."""
+    resources = Func(
+        F("document"),
+        function="jsonb_path_query",
+        template="%(function)s(%(expressions)s, '$.statement[*].resource[*]')",
+        output_field=JSONField(),
+    )
+    named = policies.annotate(srn=resources).values(project=_project_of("srn"))
+    projects = Project.objects.filter(public_id__in=named)
+    return ArraySubquery(projects.order_by("pk").values(pair=JSONObject(id="public_id", pk="pk")))
+
+
+def _project_of(field: str) -> Func:
+    """Return the second part of an ``srn:…`` in a JSON column."""
+    return Func(F(field), template="split_part(%(expressions)s #>> '{}', ':', 2)", output_field=TextField())
+
+
+def _known(pairs: Iterable[dict[str, Any]]) -> dict[str, int]:
+    return {pair["id"]: pair["pk"] for pair in pairs}
+
+
+def _statements(documents: Iterable[Any]) -> PolicySet:
+    """Return the statements of stored documents; one that cannot be read denies everything."""
+    statements: list[Statement] = []
+    for document in documents:
+        try:
+            statements.extend(parse_policy(document))
+        except PolicyRefused:
+            logger.exception("A stored policy cannot be read, so it denies everything")
+            statements.append(_DENY_ALL)
+    return tuple(statements)
 
 
 def _note_use(key: ApiKey) -> None:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from soat.core.ids import PublicIdField
 from soat.core.models import TimeStamped
+from soat.tenancy.resources import ResourceKind
 
 
 class Role(models.TextChoices):
@@ -40,11 +41,14 @@ class User(AbstractBaseUser, PermissionsMixin, TimeStamped):
     ``token_epoch`` is part of every JWT: raising it, as a new password does, ends all sessions.
     """
 
+    resource: ClassVar = ResourceKind(type="user", reads=("users:GetUser",), project=None)
+
     public_id = PublicIdField(prefix="user")
     username = models.CharField(max_length=150, unique=True)
     role = models.CharField(max_length=8, choices=Role.choices, default=Role.USER)
     is_staff = models.BooleanField("may use the admin", default=False)
     is_active = models.BooleanField(default=True)
+    policies: "models.ManyToManyField[Policy, Any]" = models.ManyToManyField("Policy", blank=True, related_name="users")
     token_epoch = models.PositiveIntegerField(default=0, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
@@ -80,6 +84,8 @@ class User(AbstractBaseUser, PermissionsMixin, TimeStamped):
 class Project(TimeStamped):
     """A tenant. Every row that belongs to one carries its key."""
 
+    resource: ClassVar = ResourceKind(type="project", reads=("projects:GetProject",), project="id")
+
     public_id = PublicIdField(prefix="proj")
     name = models.CharField(max_length=255)
 
@@ -106,16 +112,40 @@ class ProjectMembership(models.Model):
         return f"{self.user} in {self.project}"
 
 
+class Policy(TimeStamped):
+    """A document of statements that allow or deny; it holds for the users and keys that it is attached to."""
+
+    resource: ClassVar = ResourceKind(type="policy", reads=("policies:GetPolicy",), project=None)
+
+    public_id = PublicIdField(prefix="pol")
+    name = models.CharField(max_length=255, null=True, blank=True)  # noqa: DJ001  (the contract tells null from "")
+    description = models.TextField(null=True, blank=True)  # noqa: DJ001
+    document = models.JSONField()
+
+    class Meta:
+        ordering: ClassVar = ["-created_at", "-id"]
+        verbose_name_plural = "policies"
+
+    def __str__(self) -> str:
+        return self.name or self.public_id
+
+
 class ApiKey(TimeStamped):
     """A long random credential of a user, optionally bound to one project.
 
     Only its SHA-256 is stored: the key is 256 random bits, so a slow hash would protect nothing.
+    ``is_restricted`` says that it was given policies of its own; it stays when these are deleted, so
+    that a key never gets wider by it.
     """
+
+    resource: ClassVar = ResourceKind(type="api-key", reads=("api-keys:GetApiKey",))
 
     public_id = PublicIdField(prefix="key")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, blank=True, related_name="api_keys")
     name = models.CharField(max_length=255)
+    policies = models.ManyToManyField(Policy, blank=True, related_name="api_keys")
+    is_restricted = models.BooleanField(default=False, editable=False)
     key_prefix = models.CharField(max_length=8, editable=False)
     key_hash = models.BinaryField(max_length=32, unique=True, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False)

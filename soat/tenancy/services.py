@@ -133,14 +133,6 @@ def visible_api_key(*, caller: Caller, public_id: str) -> ApiKey:
     return key
 
 
-def visible_project(*, caller: Caller, action: str, public_id: str) -> Project:
-    """Return a project in which the caller may do ``action``. Raises ``NotFound``."""
-    project = caller.projects(action).filter(Project.objects.filter(public_id=public_id), "id").first()
-    if project is None:
-        raise NotFound("There is no such project.")
-    return project
-
-
 def _check_password(password: str) -> None:
     try:
         password_validation.validate_password(password)

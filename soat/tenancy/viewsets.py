@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
@@ -11,8 +11,8 @@ from rest_framework.viewsets import GenericViewSet
 
 from soat.core.body import Body, validated
 from soat.core.errors import SoatError, Unauthorized
-from soat.core.openapi import takes_query
-from soat.tenancy.access import Caller, ProjectScope, missing_project, project_for, require_any_project, scope_for
+from soat.core.openapi import policy_action_of, takes_query
+from soat.tenancy.access import Access, Caller, Reach, missing_project
 from soat.tenancy.models import Project
 
 
@@ -41,6 +41,14 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
             raise Unauthorized("This needs a credential.")
         return self.request.auth
 
+    @property
+    def access(self) -> Access:
+        """Return what the running operation's policy action opens to the caller."""
+        action = policy_action_of(getattr(self, self.action))
+        if action is None:
+            raise ImproperlyConfigured(f"{self.action} of {type(self).__name__} names no policy action.")
+        return self.caller.access(action)
+
     def body(self, serializer_class: type[Body]) -> dict[str, Any]:
         """Return the validated body. Raises ``ValidationFailed``, or what made the body unreadable."""
         if self._unreadable is not None:
@@ -51,27 +59,27 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         """Return the validated query string. Raises ``ValidationFailed``."""
         return validated(serializer_class, self.request.query_params)
 
-    def target_project_and_body(self, action: str, serializer_class: type[Body]) -> tuple[Project, dict[str, Any]]:
+    def target_project_and_body(self, serializer_class: type[Body]) -> tuple[Project, dict[str, Any]]:
         """Return the project in which the body asks to create something, and the validated body.
 
         Permission comes before validation, and ``project_id`` is all that it reads. Raises
-        ``Forbidden`` or ``ValidationFailed``.
+        ``Forbidden`` or ``ValidationFailed``. What the body says of path and tags is for ``Access.require``.
         """
         named = self._named_project()
         if named is None and self.caller.project_id is None:
-            require_any_project(self.caller, action)
+            self.access.require_anywhere()
             self.body(serializer_class)
             raise missing_project()
-        project = project_for(self.caller, action, named)
+        project = self.access.project(named)
         return project, self.body(serializer_class)
 
-    def listed_projects(self, action: str) -> ProjectScope:
-        """Return the projects that a list covers. Raises ``Forbidden``."""
-        return scope_for(self.caller, action, self.request.query_params.get("project_id"))
+    def listed(self) -> Reach:
+        """Return what a list covers, which its query may narrow to a project. Raises ``Forbidden``."""
+        return self.access.reach(self.request.query_params.get("project_id"))
 
-    def searched_projects(self, action: str) -> ProjectScope:
-        """Return the projects that a search covers, named in its body. Raises ``Forbidden``."""
-        return scope_for(self.caller, action, self._named_project())
+    def searched(self) -> Reach:
+        """Return what a search covers, which its body may narrow to a project. Raises ``Forbidden``."""
+        return self.access.reach(self._named_project())
 
     def _named_project(self) -> object:
         try:

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from soat.tenancy.access import Caller, ProjectScope, project_for, require_admin, scope_for
+from soat.tenancy.access import Caller, ProjectScope, require_admin
 from soat.tenancy.models import Project
 from tests.api.answers import body_of, error_of, names_field, rows_of
 from tests.conftest import Cast
@@ -119,16 +119,18 @@ def caller(cast: Cast, **changes: Any) -> Caller:
 
 
 def test_what_a_caller_may_see_follows_from_the_caller_alone(cast: Cast) -> None:
-    bound = caller(cast, project_id=cast.project_a.pk, project_public_id=cast.project_a.public_id)
-    nobody = caller(cast, is_admin=False)
-    assert caller(cast).projects("x").everything
-    assert bound.projects("x") == ProjectScope(everything=False, ids=(cast.project_a.pk,))
-    assert nobody.projects("x") == ProjectScope(everything=False)
-    assert cast.project_a.pk in bound.projects("x")
-    assert cast.project_b.pk not in bound.projects("x")
-    assert cast.project_a.pk not in nobody.projects("x")
-    assert scope_for(caller(cast), "x", cast.project_b.public_id).ids == (cast.project_b.pk,)
-    assert project_for(bound, "x", None) == cast.project_a
+    a, b = cast.project_a, cast.project_b
+    admin = caller(cast).access("projects:GetProject")
+    bound = caller(cast, project_id=a.pk, project_public_id=a.public_id).access("projects:GetProject")
+    nobody = caller(cast, is_admin=False).access("projects:GetProject")
+    assert set(admin.rows(Project.objects.all())) == {a, b}
+    assert list(bound.rows(Project.objects.all())) == [a]
+    assert list(nobody.rows(Project.objects.all())) == []
+    assert [access.allows(b) for access in (admin, bound, nobody)] == [True, False, False]
+    assert [access.opens(a.pk) for access in (admin, bound, nobody)] == [True, True, False]
+    assert [access.opens(None) for access in (admin, bound, nobody)] == [True, False, False]
+    assert list(admin.reach(b.public_id).of(Project).filter(Project.objects.all(), "id")) == [b]
+    assert bound.project(None) == a
     require_admin(caller(cast))
 
 

@@ -71,18 +71,18 @@ class FileViewSet(ResourceViewSet):
     def list(self, request: Request) -> Response:
         """List files, newest first."""
         files = File.objects.select_related("project").order_by("-created_at", "-id")
-        scope = self.listed_projects("files:GetFile")
-        return Response(paged(scope.filter(files), self.query(ProjectPageQuery), represent_file))
+        reach = self.listed()
+        return Response(paged(reach.of(File).filter(files), self.query(ProjectPageQuery), represent_file))
 
     @operation("getFile", action="files:GetFile", tag="files", responses={200: schemas.FileRecord})
     def retrieve(self, request: Request, file_id: str) -> Response:
         """Return a file's record."""
-        return Response(represent_file(readable_file(self.caller, "files:GetFile", file_id)))
+        return Response(represent_file(readable_file(self.access, file_id)))
 
     @operation("deleteFile", action="files:DeleteFile", tag="files", responses={204: None})
     def destroy(self, request: Request, file_id: str) -> Response:
         """Delete a file and its bytes."""
-        services.delete_file(readable_file(self.caller, "files:DeleteFile", file_id))
+        services.delete_file(readable_file(self.access, file_id))
         return Response(status=204)
 
     @operation(
@@ -93,7 +93,7 @@ class FileViewSet(ResourceViewSet):
     )
     def download(self, request: Request, file_id: str) -> FileResponse:
         """Stream the bytes."""
-        file = readable_file(self.caller, "files:DownloadFile", file_id)
+        file = readable_file(self.access, file_id)
         try:
             source, size = stream_bytes(file.storage_key)
         except FileNotFoundError:
@@ -118,7 +118,7 @@ class UploadViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Store the file part of a form."""
-        project, body = self.target_project_and_body("files:UploadFile", schemas.UploadFile)
+        project, body = self.target_project_and_body(schemas.UploadFile)
         upload = body["file"]
         _refuse_large(upload.size)
         head = {"filename": upload.name or FALLBACK_NAME, "content_type": _declared_type(upload)}
@@ -141,7 +141,7 @@ class Base64UploadViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Store the decoded ``content``."""
-        project, body = self.target_project_and_body("files:UploadFile", schemas.UploadFileBase64)
+        project, body = self.target_project_and_body(schemas.UploadFileBase64)
         try:
             content = base64.b64decode("".join(body["content"].split()), validate=True)
         except (binascii.Error, ValueError):

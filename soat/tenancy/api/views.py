@@ -11,7 +11,7 @@ from soat.core.errors import Forbidden, ValidationFailed
 from soat.core.openapi import PAGE_QUERY, operation
 from soat.core.pages import PageQuery, paged
 from soat.tenancy import services
-from soat.tenancy.access import project_for, require_admin, require_any_project, require_binding
+from soat.tenancy.access import require_binding
 from soat.tenancy.api import schemas
 from soat.tenancy.models import Project, User
 from soat.tenancy.representations import represent_api_key, represent_project, represent_user
@@ -62,7 +62,7 @@ class ProjectViewSet(ResourceViewSet):
     )
     def list(self, request: Request) -> Response:
         """List the projects that the caller may read."""
-        projects = self.caller.projects("projects:ListProjects").filter(Project.objects.all(), "id")
+        projects = self.access.rows(Project.objects.all())
         return Response(paged(projects, self.query(PageQuery), represent_project))
 
     @operation(
@@ -74,14 +74,14 @@ class ProjectViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Create a project."""
-        require_admin(self.caller)
+        self.access.require_global()
         project = services.create_project(**self.body(schemas.ProjectCreate))
         return Response(represent_project(project), status=201)
 
     @operation("getProject", action="projects:GetProject", tag="projects", responses={200: schemas.ProjectRecord})
     def retrieve(self, request: Request, project_id: str) -> Response:
         """Return a project."""
-        project = services.visible_project(caller=self.caller, action="projects:GetProject", public_id=project_id)
+        project = self.access.get(Project.objects.all(), project_id, "There is no such project.")
         return Response(represent_project(project))
 
     @operation(
@@ -94,7 +94,7 @@ class ProjectViewSet(ResourceViewSet):
     def partial_update(self, request: Request, project_id: str) -> Response:
         """Rename a project."""
         changes = self.body(schemas.ProjectUpdate)
-        project = services.visible_project(caller=self.caller, action="projects:UpdateProject", public_id=project_id)
+        project = self.access.get(Project.objects.all(), project_id, "There is no such project.")
         return Response(represent_project(services.update_project(project=project, changes=changes)))
 
 
@@ -121,7 +121,7 @@ class ApiKeyViewSet(ResourceViewSet):
     )
     def create(self, request: Request) -> Response:
         """Create a key; the answer is the only one that holds it."""
-        body = self._body("api-keys:CreateApiKey", schemas.ApiKeyCreate)
+        body = self._body(schemas.ApiKeyCreate)
         key, secret = services.create_api_key(
             user_id=self.caller.user_id, name=body["name"], project=self._binding(body.get("project_id"))
         )
@@ -141,7 +141,7 @@ class ApiKeyViewSet(ResourceViewSet):
     )
     def update(self, request: Request, api_key_id: str) -> Response:
         """Rename a key or bind it to another project."""
-        body = self._body("api-keys:UpdateApiKey", schemas.ApiKeyUpdate)
+        body = self._body(schemas.ApiKeyUpdate)
         key = services.visible_api_key(caller=self.caller, public_id=api_key_id)
         changes: dict[str, Any] = {"name": body["name"]} if "name" in body else {}
         if "project_id" in body:
@@ -154,9 +154,9 @@ class ApiKeyViewSet(ResourceViewSet):
         services.visible_api_key(caller=self.caller, public_id=api_key_id).delete()
         return Response(status=204)
 
-    def _body(self, action: str, serializer_class: type[Body]) -> dict[str, Any]:
+    def _body(self, serializer_class: type[Body]) -> dict[str, Any]:
         """Return the body; who may not ask, or not for this project, is refused before it is read."""
-        require_any_project(self.caller, action)
+        self.access.require_anywhere()
         require_binding(self.caller, self._named_project())
         body = self.body(serializer_class)
         if body.get("policy_ids"):
@@ -168,7 +168,7 @@ class ApiKeyViewSet(ResourceViewSet):
         if project_id is None and self.caller.project_id is None:
             return None
         try:
-            return project_for(self.caller, "api-keys:CreateApiKey", project_id)
+            return self.caller.access("api-keys:CreateApiKey").project(project_id)
         except Forbidden:
             message = "names no project that you may use."
             raise ValidationFailed(f"project_id {message}", meta={"fields": {"project_id": message}}) from None

@@ -8,3 +8,10 @@ class DocumentsConfig(AppConfig):
 
     name = "documents"
     label = "documents"
+
+    def ready(self) -> None:
+        """Let documents go with their project."""
+        from documents.services import count_documents, purge_documents  # noqa: PLC0415  (models are loaded only now)
+        from soat.tenancy.deletion import Dependents, register_dependents  # noqa: PLC0415
+
+        register_dependents(10, Dependents("documents", count_documents, purge_documents))

@@ -1,5 +1,6 @@
 """Accepting work on documents: validate, record, enqueue on commit."""
 
+import contextlib
 import io
 import logging
 import secrets
@@ -39,7 +40,7 @@ from soat.engine.chunk import (
 )
 from soat.engine.match import join_path, split_path
 from soat.files.models import File
-from soat.files.services import NewFile, insert_file_row, path_taken, refuse_taken_path
+from soat.files.services import NewFile, insert_file_row, path_taken, refuse_taken_path, release_bytes
 from soat.files.storage import discard_bytes, save_bytes
 from soat.tenancy.models import Project
 
@@ -187,7 +188,7 @@ def update_document(*, document: Document, changes: Mapping[str, Any]) -> Docume
             _apply_changes(locked, fields)
             old_key = _replace_bytes(locked.file_id, key=key, size=len(raw), content_type=document.file.content_type)
             _settle_text(locked, content, chunks, embedded)
-            transaction.on_commit(lambda: discard_bytes(old_key))
+            release_bytes(old_key)
             publish_on_commit(clear)
     except BaseException:
         discard_bytes(key)
@@ -214,7 +215,21 @@ def delete_document(*, document: Document) -> None:
         locked.delete()
         if locked.owns_file:
             file.delete()
-            transaction.on_commit(lambda: discard_bytes(file.storage_key))
+            release_bytes(file.storage_key)
+
+
+def count_documents(project_id: int, limit: int) -> int:
+    """Return how many documents stand in a project, counted up to ``limit``."""
+    return Document.objects.filter(project_id=project_id)[:limit].count()
+
+
+def purge_documents(project_id: int, limit: int) -> int:
+    """Delete at most ``limit`` documents of a project, and return how many were found."""
+    found = list(Document.objects.filter(project_id=project_id).order_by("pk")[:limit])
+    for document in found:
+        with contextlib.suppress(NotFound):
+            delete_document(document=document)
+    return len(found)
 
 
 def refuse_large_wait(file: File, *, wait: bool) -> None:

@@ -8,3 +8,10 @@ class MemoriesConfig(AppConfig):
 
     name = "memories"
     label = "memories"
+
+    def ready(self) -> None:
+        """Let memories go with their project."""
+        from memories.services import count_memories, purge_memories  # noqa: PLC0415  (models are loaded only now)
+        from soat.tenancy.deletion import Dependents, register_dependents  # noqa: PLC0415
+
+        register_dependents(10, Dependents("memories", count_memories, purge_memories))

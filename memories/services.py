@@ -1,5 +1,6 @@
 """Memories and the one write funnel: the only code that decides about a write."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -252,3 +253,17 @@ def delete_memory(*, memory: Memory) -> None:
     """Delete a memory with its entries and their vectors in one transaction."""
     with short_transaction():
         lock_memory(memory.pk).delete()
+
+
+def count_memories(project_id: int, limit: int) -> int:
+    """Return how many memories stand in a project, counted up to ``limit``."""
+    return Memory.objects.filter(project_id=project_id)[:limit].count()
+
+
+def purge_memories(project_id: int, limit: int) -> int:
+    """Delete at most ``limit`` memories of a project, and return how many were found."""
+    found = list(Memory.objects.filter(project_id=project_id).order_by("pk")[:limit])
+    for memory in found:
+        with contextlib.suppress(NotFound):
+            delete_memory(memory=memory)
+    return len(found)

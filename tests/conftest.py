@@ -10,8 +10,9 @@ from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from soat.celery import app
+from soat.tenancy.keys import create_api_key
 from soat.tenancy.models import Project, Role, User
-from soat.tenancy.services import create_api_key, create_project
+from soat.tenancy.projects import create_project
 from soat.tenancy.tokens import issue_jwt
 
 PASSWORD = "correct-horse-battery"

@@ -4,9 +4,10 @@ import logging
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
+from psycopg.errors import ForeignKeyViolation
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -54,6 +55,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     for kind, status, code, sentence in _SENTENCES:
         if isinstance(error, kind):
             return Response(envelope(code, sentence), status=status)
+    if isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation):
+        message = "Something that the request refers to has just been deleted."
+        return Response(envelope("RESOURCE_NOT_FOUND", message), status=404)
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("The database does not answer: %s", error)
         body = envelope("RESOURCE_BUSY", "The database does not answer; try again shortly.")

@@ -24,6 +24,7 @@ GROUPS = (
             ("Groups", "group", "auth_group"),
             ("Projects", "workspaces", "tenancy_project"),
             ("API keys", "key", "tenancy_apikey"),
+            ("Policies", "policy", "tenancy_policy"),
         ),
     ),
     (

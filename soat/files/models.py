@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from soat.core.ids import PublicIdField
 from soat.core.models import TimeStamped
@@ -39,3 +40,16 @@ class File(TimeStamped):
 
     def __str__(self) -> str:
         return self.path or self.filename
+
+
+class ReleasedBytes(models.Model):
+    """Bytes without a row that are still to be deleted from the storage, written with what gave them up."""
+
+    storage_key = models.CharField(max_length=255, unique=True)
+    released_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "released bytes"
+
+    def __str__(self) -> str:
+        return self.storage_key

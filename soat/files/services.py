@@ -3,16 +3,21 @@
 import mimetypes
 import secrets
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import IO
 
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
+from django.utils import timezone
 
 from soat.core.db import violated_constraint
 from soat.core.errors import Conflict
-from soat.files.models import File
+from soat.files.models import File, ReleasedBytes
 from soat.files.storage import discard_bytes, save_bytes
 from soat.tenancy.models import Project
+
+RELEASE_GRACE = timedelta(minutes=1)
+"""For so long whoever gave bytes up is still expected to delete them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +87,49 @@ def path_taken(path: str | None) -> Conflict:
     return Conflict(f"The path {path} is taken in this project.", meta={"path": path})
 
 
+def release_bytes(key: str) -> None:
+    """Give up the bytes under ``key`` with the transaction that is open.
+
+    They are deleted once it is committed; where the storage fails then, a task goes on trying.
+    """
+    ReleasedBytes.objects.get_or_create(storage_key=key)
+    transaction.on_commit(lambda: _discard_released(key))
+
+
+def _discard_released(key: str) -> None:
+    if discard_bytes(key):
+        ReleasedBytes.objects.filter(storage_key=key).delete()
+
+
+def discard_released(*, limit: int = 1_000) -> None:
+    """Delete bytes that were given up and could not be deleted then."""
+    settled = timezone.now() - RELEASE_GRACE
+    keys = ReleasedBytes.objects.filter(released_at__lt=settled).order_by("pk").values_list("storage_key", flat=True)
+    for key in list(keys[:limit]):
+        _discard_released(key)
+
+
+def count_files(project_id: int, limit: int) -> int:
+    """Return how many files stand in a project, counted up to ``limit``."""
+    return File.objects.filter(project_id=project_id)[:limit].count()
+
+
+def purge_files(project_id: int, limit: int) -> int:
+    """Delete at most ``limit`` files of a project with their bytes, and return how many were found."""
+    with transaction.atomic():
+        files = File.objects.filter(project_id=project_id).order_by("pk").select_for_update()
+        rows = list(files.values_list("pk", "storage_key")[:limit])
+        for _, key in rows:
+            release_bytes(key)
+        File.objects.filter(pk__in=[pk for pk, _ in rows]).delete()
+    return len(rows)
+
+
 def delete_file(file: File) -> None:
     """Delete the row and, once that is committed, the bytes. Raises ``Conflict`` while a document stands on it."""
     try:
         with transaction.atomic():
             file.delete()
-            transaction.on_commit(lambda: discard_bytes(file.storage_key))
+            release_bytes(file.storage_key)
     except (ProtectedError, IntegrityError):  # the latter for a document that was made in this moment
         raise Conflict("A document stands on this file: delete it first.", code="FILE_HAS_DEPENDENTS") from None

@@ -82,9 +82,11 @@ def stream_bytes(key: str) -> tuple[IO[bytes], int]:
     return answer["Body"], answer["ContentLength"]
 
 
-def discard_bytes(key: str) -> None:
-    """Delete the bytes under ``key`` if they are there; a storage that fails is logged, never raised."""
+def discard_bytes(key: str) -> bool:
+    """Delete the bytes under ``key`` if they are there, and say whether they are gone; a failure is logged only."""
     try:
         default_storage.delete(key)
     except _FAILURES:
         logger.exception("Bytes without a row stay behind in the file storage: %s", key)
+        return False
+    return True

@@ -58,7 +58,8 @@ class Caller:
 
     ``project_id`` and ``project_public_id`` are those of the project that a key is bound to. Each policy
     set must allow what the caller does: the user's, and the key's where it has its own; an admin has
-    none and passes. ``known_projects`` has the keys of the projects that the policies name.
+    none and passes. ``known_projects`` has the keys of the projects that the policies name, and
+    ``deleted_projects`` those of projects that are gone but for their rows.
     """
 
     user_id: int
@@ -70,6 +71,7 @@ class Caller:
     is_restricted: bool = False
     policies: tuple[PolicySet, ...] = ()
     known_projects: Mapping[str, int] = field(default_factory=dict)
+    deleted_projects: tuple[int, ...] = ()
 
     @property
     def policy_sets(self) -> tuple[PolicySet, ...]:
@@ -117,6 +119,8 @@ class Access:
         kind = kind_of(type(row))
         target = kind.target(row)
         caller = self.caller
+        if target.project in caller.deleted_projects:
+            return False
         if caller.project_id is not None and target.project != caller.project_id:
             return False
         return all(self._rule(policies, kind).allows(target) for policies in caller.policy_sets)
@@ -184,7 +188,7 @@ class Access:
         require_binding(caller, requested)
         if "\x00" in requested or not requested.isascii():
             raise _forbidden_project()
-        project = Project.objects.filter(public_id=requested).first()
+        project = Project.objects.filter(public_id=requested, deleting_at=None).first()
         if project is None or not self.opens(project.pk):
             raise _forbidden_project()
         return project
@@ -214,6 +218,8 @@ class Access:
             return NO_PROJECT
         scope = ALL_PROJECTS if bound is None else ProjectScope(everything=False, ids=(bound,))
         condition: Q | bool = True
+        if caller.deleted_projects and kind.project is not None:
+            condition = ~Q(**{f"{kind.project}__in": caller.deleted_projects})
         for policies in caller.policy_sets:
             rule = self._rule(policies, kind)
             said = [self._rule(policies, kind, read) for read in kind.reads]

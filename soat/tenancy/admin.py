@@ -1,4 +1,4 @@
-"""Users, groups, projects and API keys in the admin."""
+"""Users, groups, policies, projects and API keys in the admin."""
 
 import unicodedata
 from typing import Any, ClassVar
@@ -12,13 +12,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from soat.core.errors import Conflict
-from soat.tenancy import services
-from soat.tenancy.api.schemas import ApiKeyUpdate, ProjectUpdate
-from soat.tenancy.models import ApiKey, Project, ProjectMembership, Role, User
+from soat.core.errors import Conflict, SoatError
+from soat.tenancy import keys, policies, projects, services
+from soat.tenancy.api.schemas import ApiKeyUpdate, PolicyCreate, ProjectUpdate
+from soat.tenancy.deletion import project_contents
+from soat.tenancy.models import ApiKey, Policy, Project, ProjectMembership, Role, User
 from soat.tenancy.staff.base import DeskAdmin, ServiceAdmin
 from soat.tenancy.staff.filters import RelatedFilter
-from soat.tenancy.staff.forms import ServiceForm
+from soat.tenancy.staff.forms import JsonField, PlainTextField, ServiceForm
 from soat.tenancy.staff.markup import NONE, Table, Tone, anchor, badge, code, link, list_url, moment
 from soat.tenancy.staff.rights import SuperuserOnly
 from soat.tenancy.staff.scope import staff_scope
@@ -92,9 +93,13 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
     ordering = ("-id",)
     readonly_fields = ("public_id", "shown_password", "last_login", "created_at", "updated_at")
     filter_horizontal = ()
-    autocomplete_fields = ("groups",)
+    autocomplete_fields = ("groups", "policies")
     fieldsets = (
         (None, {"fields": ("username", "shown_password", "role", "is_active")}),
+        (
+            "API",
+            {"fields": ("policies",), "description": "What the user may do over the API. An admin needs none."},
+        ),
         ("Admin pages", {"fields": ("is_staff", "groups")}),
         ("Record", {"fields": ("public_id", "last_login", "created_at", "updated_at")}),
     )
@@ -147,16 +152,16 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
 
     def deletion_effects(self, obj: User) -> list[str]:
         """Say what ends with the user."""
-        keys = obj.api_keys.count()
+        owned = obj.api_keys.count()
         return [
-            f"{keys:,} API keys of the user, which stop working at once",
+            f"{owned:,} API keys of the user, which stop working at once",
             "their lines in the change histories (a user who is made inactive keeps them)",
         ]
 
     def related_tables(self, request: HttpRequest, obj: User) -> list[Table]:
         """Return the user's newest keys."""
-        keys = obj.api_keys.select_related("project")[:LISTED]
-        rows = [(link(key), code(f"{key.key_prefix}…"), key.project or NONE, moment(key.created_at)) for key in keys]
+        owned = obj.api_keys.select_related("project")[:LISTED]
+        rows = [(link(key), code(f"{key.key_prefix}…"), key.project or NONE, moment(key.created_at)) for key in owned]
         more = ("All keys of this user", list_url("tenancy_apikey", user__id__exact=obj.pk))
         return [Table("API keys", ("Key", "Begins with", "Bound to", "Created"), rows, more)]
 
@@ -171,6 +176,73 @@ class GroupAdmin(SuperuserOnly, DjangoGroupAdmin, DeskAdmin):
     search_fields = ("name",)
     text_lookups = ("name",)
     ordering = ("name",)
+
+
+class PolicyForm(ServiceForm):
+    """A policy, checked as the API checks it."""
+
+    schema = PolicyCreate
+
+    description = PlainTextField(rows=2, required=False)
+    document = JsonField()
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse an empty document too: the service would be handed nothing to check."""
+        values = super().clean()
+        if not values.get("document") and "document" not in self.errors:
+            self.add_error("document", "A policy needs a document with a statement.")
+        return values
+
+    def _show(self, refusal: SoatError) -> None:
+        if any(name.startswith("document") for name in (refusal.meta or {}).get("fields", {})):
+            self.add_error("document", refusal.message)
+        else:
+            super()._show(refusal)
+
+
+@admin.register(Policy)
+class PolicyAdmin(SuperuserOnly, ServiceAdmin):
+    """Policies, and who has them."""
+
+    form = PolicyForm
+    list_display = ("__str__", "description", "shown_created")
+    search_help_text = "Name or id"
+    id_lookups: ClassVar = {"pol": "public_id"}
+    text_lookups = ("name", "description")
+
+    @admin.display(description="created", ordering="id")
+    def shown_created(self, policy: Policy) -> str:
+        """Return when the policy was made."""
+        return moment(policy.created_at)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Show the record of a policy that is there."""
+        record = ("public_id", "created_at", "updated_at")
+        return ("name", "description", "document") if obj is None else ("name", "description", "document", *record)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what cannot be edited."""
+        return () if obj is None else ("public_id", "created_at", "updated_at")
+
+    def create(self, request: HttpRequest, form: Any) -> Policy:
+        """Create the policy."""
+        return policies.create_policy(**{name: form.value(name) for name in ("name", "description", "document")})
+
+    def update(self, request: HttpRequest, form: Any) -> Policy:
+        """Change the policy."""
+        return policies.update_policy(policy=form.instance, changes=form.changes())
+
+    def related_tables(self, request: HttpRequest, obj: Policy) -> list[Table]:
+        """Return who has the policy."""
+        users = [
+            (link(user), badge(user.get_role_display(), Tone.PLAIN))
+            for user in User.objects.filter(policies=obj)[:LISTED]
+        ]
+        owned = [(link(key), link(key.user)) for key in obj.api_keys.select_related("user")[:LISTED]]
+        return [
+            Table("Users with this policy", ("User", "Role"), users, empty="No user has it."),
+            Table("Keys with this policy", ("Key", "User"), owned, empty="No key has it."),
+        ]
 
 
 class ProjectForm(ServiceForm):
@@ -221,19 +293,19 @@ class ProjectAdmin(SuperuserOnly, ServiceAdmin):
 
     def create(self, request: HttpRequest, form: Any) -> Project:
         """Create the project."""
-        return services.create_project(name=form.value("name"))
+        return projects.create_project(name=form.value("name"))
 
     def update(self, request: HttpRequest, form: Any) -> Project:
         """Rename the project."""
-        return services.update_project(project=form.instance, changes=form.changes())
+        return projects.update_project(project=form.instance, changes=form.changes())
 
     def remove(self, obj: Project) -> None:
         """Delete an empty project. Raises ``Conflict``."""
-        services.delete_project(project=obj)
+        projects.delete_project(project=obj)
 
     def deletion_obstacles(self, obj: Project) -> list[str]:
         """Name what still stands in the project."""
-        return services.project_contents(obj)
+        return [f"{count:,} {name}" for name, count in project_contents(obj).items()]
 
     def deletion_effects(self, obj: Project) -> list[str]:
         """Say what ends with the project."""
@@ -274,7 +346,7 @@ class ApiKeyAdmin(SuperuserOnly, ServiceAdmin):
     search_help_text = "Name of key or user, or an id"
     id_lookups: ClassVar = {"key": "public_id", "user": "user__public_id", "proj": "project__public_id"}
     text_lookups = ("name", "user__username")
-    autocomplete_fields = ("user", "project")
+    autocomplete_fields = ("user", "project", "policies")
 
     @admin.display(description="begins with")
     def shown_prefix(self, key: ApiKey) -> str:
@@ -294,7 +366,8 @@ class ApiKeyAdmin(SuperuserOnly, ServiceAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show the record of a key that is there."""
         record = ("public_id", "shown_prefix", "last_used_at", "created_at", "updated_at")
-        return ("name", "user", "project") if obj is None else ("name", "user", "project", *record)
+        chosen = ("name", "user", "project", "policies")
+        return chosen if obj is None else (*chosen, *record)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what cannot be edited: a key stays with its user."""
@@ -303,13 +376,17 @@ class ApiKeyAdmin(SuperuserOnly, ServiceAdmin):
     def create(self, request: HttpRequest, form: Any) -> ApiKey:
         """Create the key, and keep its secret until the answer."""
         user, project = form.cleaned_data["user"], form.cleaned_data["project"]
-        key, secret = services.create_api_key(user_id=user.pk, name=form.value("name"), project=project)
+        own = list(form.cleaned_data["policies"])
+        key, secret = keys.create_api_key(user_id=user.pk, name=form.value("name"), project=project, policies=own)
         key.secret = secret  # type: ignore[attr-defined]
         return key
 
     def update(self, request: HttpRequest, form: Any) -> ApiKey:
         """Rename or bind the key."""
-        return services.update_api_key(key=form.instance, changes=form.changes())
+        changes = form.changes()
+        if "policies" in changes:
+            changes["policies"] = list(changes["policies"] or ())
+        return keys.update_api_key(key=form.instance, changes=changes)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> Any:
         """Show the secret, here and nowhere else: a redirect would have to store it somewhere on the way."""

@@ -46,12 +46,14 @@ def _by_key(token: str) -> tuple[User, Caller]:
     keys = ApiKey.objects.select_related("user", "project").annotate(
         user_policies=_documents(Policy.objects.filter(users=OuterRef("user_id"))),
         own_policies=_documents(Policy.objects.filter(api_keys=OuterRef("pk"))),
+        deleted_projects=_deleted_projects(),
         named_projects=_named_projects(
             Policy.objects.filter(Q(users=OuterRef(OuterRef("user_id"))) | Q(api_keys=OuterRef(OuterRef("pk"))))
         ),
     )
     key = keys.filter(key_hash=hash_api_key(token)).first()
-    if key is None or not key.user.is_active:
+    is_gone = key is not None and key.project_id in key.deleted_projects
+    if key is None or is_gone or not key.user.is_active:
         raise Unauthorized("The API key is not valid.")
     _note_use(key)
     sets = [] if key.user.is_superuser else [_statements(key.user_policies)]
@@ -67,6 +69,7 @@ def _by_key(token: str) -> tuple[User, Caller]:
         is_restricted=key.is_restricted,
         policies=tuple(sets),
         known_projects=_known(key.named_projects),
+        deleted_projects=tuple(key.deleted_projects),
     )
 
 
@@ -74,6 +77,7 @@ def _by_jwt(token: str) -> tuple[User, Caller]:
     claims = read_jwt(token)
     users = User.objects.annotate(
         user_policies=_documents(Policy.objects.filter(users=OuterRef("pk"))),
+        deleted_projects=_deleted_projects(),
         named_projects=_named_projects(Policy.objects.filter(users=OuterRef(OuterRef("pk")))),
     )
     user = users.filter(public_id=claims[0], token_epoch=claims[1], is_active=True).first() if claims else None
@@ -85,11 +89,16 @@ def _by_jwt(token: str) -> tuple[User, Caller]:
         is_admin=user.is_superuser,
         policies=() if user.is_superuser else (_statements(user.user_policies),),
         known_projects=_known(user.named_projects),
+        deleted_projects=tuple(user.deleted_projects),
     )
 
 
 def _documents(policies: QuerySet[Policy]) -> ArraySubquery:
     return ArraySubquery(policies.order_by("pk").values("document"))
+
+
+def _deleted_projects() -> ArraySubquery:
+    return ArraySubquery(Project.objects.exclude(deleting_at=None).order_by("pk").values("pk"))
 
 
 def _named_projects(policies: QuerySet[Policy]) -> ArraySubquery:

@@ -82,15 +82,22 @@ class User(AbstractBaseUser, PermissionsMixin, TimeStamped):
 
 
 class Project(TimeStamped):
-    """A tenant. Every row that belongs to one carries its key."""
+    """A tenant. Every row that belongs to one carries its key.
+
+    From ``deleting_at`` on it is gone for every caller, while a task removes what stands in it.
+    """
 
     resource: ClassVar = ResourceKind(type="project", reads=("projects:GetProject",), project="id")
 
     public_id = PublicIdField(prefix="proj")
     name = models.CharField(max_length=255)
+    deleting_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         ordering: ClassVar = ["-created_at", "-id"]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], name="project_deleting", condition=models.Q(deleting_at__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -1,5 +1,6 @@
 """Users, projects and keys in the admin: what they give away, and what keeps people from locking themselves out."""
 
+import json
 import re
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from soat.tenancy.models import ApiKey, Project, ProjectMembership, Role, User
+from soat.tenancy.models import ApiKey, Policy, Project, ProjectMembership, Role, User
 from soat.tenancy.tokens import hash_api_key
 from tests.admin.conftest import Desk
 from tests.admin.test_knowledge import act, errors_of, messages_of
@@ -213,3 +214,28 @@ def test_bulk_action_is_refused_without_the_right(desk: Desk) -> None:
     desk.curator_user.groups.clear()
     assert act(desk.curator, ApiKey, "delete_selected", [desk.a.key.pk]).status_code == 403
     assert ApiKey.objects.filter(pk=desk.a.key.pk).exists()
+
+
+def test_policy_is_made_and_given_to_a_user_and_a_key(desk: Desk) -> None:
+    document = '{"statement": [{"effect": "Allow", "action": ["memories:*"]}]}'
+    form = {"name": "readers", "description": "", "document": document}
+    assert desk.admin.post(page(Policy, "add"), form).status_code == 302
+    made = Policy.objects.get(name="readers")
+    for broken in ("", "{}", "[]", "{", '{"statement": [{"effect": "Maybe"}]}'):
+        answer = desk.admin.post(page(Policy, "change", made.pk), {**form, "document": broken})
+        assert errors_of(answer), broken
+    made.refresh_from_db()
+    assert made.document == json.loads(document)
+    user, key = desk.curator_user, desk.a.key
+    desk.admin.post(page(User, "change", user.pk), user_form(user, policies=[made.pk]))
+    assert list(user.policies.all()) == [made]
+    shown = {"name": key.name, "project": desk.a.project.pk}
+    desk.admin.post(page(ApiKey, "change", key.pk), {**shown, "policies": [made.pk]})
+    key.refresh_from_db()
+    assert (list(key.policies.all()), key.is_restricted) == ([made], True)
+    listed = desk.admin.get(page(Policy, "change", made.pk)).content.decode()
+    assert user.username in listed
+    assert key.key_prefix in listed
+    desk.admin.post(page(ApiKey, "change", key.pk), shown)
+    key.refresh_from_db()
+    assert (key.policies.exists(), key.is_restricted) == (False, False)

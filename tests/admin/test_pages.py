@@ -20,9 +20,10 @@ from documents.models import Document, DocumentChunk, DocumentPage, IngestionAtt
 from embeddings.models import EmbeddingSpace, StoredVector
 from memories.models import Memory, MemoryEntry
 from memories.services import IncomingFact, write_entry
-from soat.files.models import File
-from soat.tenancy.models import ApiKey, Project, ProjectMembership, User
+from soat.files.models import File, ReleasedBytes
+from soat.tenancy.models import ApiKey, Policy, Project, ProjectMembership, User
 from tests.admin.conftest import Desk
+from tests.tenancy.policies import allow, policy
 
 MAX_QUERIES = 20
 
@@ -31,6 +32,7 @@ OBJECTS: dict[type[Model], Callable[[Desk], Model]] = {
     Group: lambda desk: Group.objects.get(name="curators"),
     Project: lambda desk: desk.a.project,
     ApiKey: lambda desk: desk.a.key,
+    Policy: lambda desk: policy(allow("memories:*")),
     File: lambda desk: desk.a.file,
     EmbeddingSpace: lambda desk: EmbeddingSpace.objects.get(is_current=True),
     Document: lambda desk: desk.a.document,
@@ -81,7 +83,7 @@ def counted(client: Client, url: str) -> tuple[Any, int]:
 
 
 def test_every_model_is_in_the_admin() -> None:
-    elsewhere = {LogEntry, Permission, ContentType, Session, ProjectMembership}
+    elsewhere = {LogEntry, Permission, ContentType, Session, ProjectMembership, ReleasedBytes}
     ours = {
         model
         for model in apps.get_models()

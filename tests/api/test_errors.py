@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from soat.tenancy import services
+from soat.tenancy import projects
 from tests.api.answers import body_of, error_of
 from tests.conftest import Cast
 
@@ -57,7 +57,7 @@ def test_an_unknown_path_with_any_query(query: str) -> None:
     [
         ("PUT", PROJECTS, "GET, POST, HEAD, OPTIONS"),
         ("DELETE", PROJECTS, "GET, POST, HEAD, OPTIONS"),
-        ("PUT", f"{PROJECTS}/proj_x", "GET, PATCH, HEAD, OPTIONS"),
+        ("PUT", f"{PROJECTS}/proj_x", "GET, PATCH, DELETE, HEAD, OPTIONS"),
         ("GET", "/api/v1/users/login", "POST, OPTIONS"),
         ("GET", "/api/v1/users/bootstrap", "POST, OPTIONS"),
         ("POST", "/api/v1/users/me", "GET, HEAD, OPTIONS"),
@@ -112,7 +112,7 @@ def test_a_crash_says_nothing_of_itself(cast: Cast, monkeypatch: pytest.MonkeyPa
     def crash(**values: Any) -> None:
         raise RuntimeError("the-secret-inside")
 
-    monkeypatch.setattr(services, "create_project", crash)
+    monkeypatch.setattr(projects, "create_project", crash)
     answer = cast.admin.post(PROJECTS, {"name": "x"}, format="json")
     error_of(answer, 500, "INTERNAL_ERROR")
     assert "secret" not in answer.content.decode()

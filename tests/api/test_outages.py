@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError, connections
 from django.test import Client
 
-from soat.tenancy import services
+from soat.tenancy import projects
 from tests.api.answers import body_of, error_of
 from tests.conftest import Cast
 
@@ -63,7 +63,7 @@ def test_a_database_that_breaks_off_in_the_middle_is_busy(cast: Cast, monkeypatc
     def fail(**values: object) -> None:
         raise OperationalError("server closed the connection unexpectedly: host=10.1.2.3 user=soat")
 
-    monkeypatch.setattr(services, "create_project", fail)
+    monkeypatch.setattr(projects, "create_project", fail)
     answer = cast.admin.post("/api/v1/projects", {"name": "x"}, format="json")
     error_of(answer, 503, "RESOURCE_BUSY")
     assert "10.1.2.3" not in answer.content.decode()

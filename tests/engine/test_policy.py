@@ -127,8 +127,9 @@ def test_nothing_is_allowed_without_a_statement_and_a_deny_wins_whatever_the_ord
     ],
 )
 def test_conditions_on_tags(operator: str, value: Any, tags: dict[str, str], holds: bool) -> None:
-    found = rule(statement(**{operator: {"soat:ResourceTag/team": value}}))
-    assert found.allows(document(**tags)) is holds
+    found = rule({**statement(), "condition": {operator: {"soat:ResourceTag/team": value}}})
+    target = Target(1, {"document": "doc_1"}, None, {key: {text} for key, text in tags.items()})
+    assert found.allows(target) is holds
 
 
 def test_all_conditions_of_a_statement_must_hold() -> None:

@@ -7,8 +7,8 @@ from rest_framework.test import APIClient
 
 from knowledge.search import Search, search_knowledge
 from soat.tenancy.access import NO_PROJECT, ProjectScope
+from soat.tenancy.keys import create_api_key
 from soat.tenancy.models import User
-from soat.tenancy.services import create_api_key
 from tests.conftest import client_with
 from tests.knowledge.world import SEARCH, SWORDFISH, World, contents, search
 from tests.memories.rest import Record, assert_error

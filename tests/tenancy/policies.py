@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework.test import APIClient
 
+from soat.tenancy.keys import create_api_key
 from soat.tenancy.models import ApiKey, Policy, Project, User
-from soat.tenancy.services import create_api_key
 from soat.tenancy.tokens import issue_jwt
 from tests.conftest import client_with
 

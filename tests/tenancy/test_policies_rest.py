@@ -118,7 +118,8 @@ def test_nothing_is_moved_into_or_out_of_what_is_granted(cast: Cast) -> None:
         allow("documents:*", on=f"srn:{a.public_id}:document:/team/*", StringLike={"soat:ResourceTag/team": "b*"})
     )
     path = f"{DOCUMENTS}/{found}"
-    for change in ({"path": "/other/x.txt"}, {"path": None}, {"tags": {"team": "red"}}, {"tags": {}}):
+    changes: list[dict[str, Any]] = [{"path": "/other/x.txt"}, {"path": None}, {"tags": {"team": "red"}}, {"tags": {}}]
+    for change in changes:
         error_of(client.patch(path, change, format="json"), 403, "FORBIDDEN")
     error_of(client.put(f"{path}/tags", {"team": "red"}, format="json"), 403, "FORBIDDEN")
     error_of(client.put(f"{path}/tags", {}, format="json"), 403, "FORBIDDEN")

@@ -1,10 +1,12 @@
-"""Bodies and records of users, projects and API keys."""
+"""Bodies and records of users, projects, policies and API keys."""
 
 from rest_framework import serializers
 
 from soat.core.body import Body
-from soat.core.fields import Text, TextList
+from soat.core.fields import Choice, Flag, JsonObject, Text, TextList
 from soat.core.openapi import page_of
+from soat.core.pages import PageQuery
+from soat.tenancy.models import Role
 
 
 class Credentials(Body):
@@ -12,6 +14,38 @@ class Credentials(Body):
 
     username = Text(max_length=150, nfc=True)
     password = Text(max_length=1_000)
+
+
+class UserCreate(Credentials):
+    """The body of ``createUser``."""
+
+    role = Choice(Role.choices, required=False)
+
+
+class UserPolicies(Body):
+    """The body of ``attachUserPolicies``."""
+
+    policy_ids = TextList(max_items=100)
+
+
+class PolicyCreate(Body):
+    """The body of ``createPolicy`` and of ``updatePolicy``."""
+
+    name = Text(max_length=255, nfc=True, required=False, allow_null=True)
+    description = Text(max_length=10_000, required=False, allow_null=True, blank=True)
+    document = JsonObject()
+
+
+class PolicyListQuery(PageQuery):
+    """The query string of ``listPolicies``."""
+
+    user_id = Text(max_length=64, required=False, blank=True)
+
+
+class ForceQuery(Body):
+    """The query string of what deletes with ``force``."""
+
+    force = Flag(required=False)
 
 
 class ProjectCreate(Body):
@@ -58,6 +92,17 @@ class LoginResponse(UserRecord):
     token = serializers.CharField()
 
 
+class PolicyRecord(serializers.Serializer[None]):
+    """A policy."""
+
+    id = serializers.CharField()
+    name = serializers.CharField(allow_null=True)
+    description = serializers.CharField(allow_null=True)
+    document = serializers.JSONField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
 class ProjectRecord(serializers.Serializer[None]):
     """A project."""
 
@@ -87,6 +132,12 @@ class ApiKeyCreated(ApiKeyRecord):
 
 
 ProjectPage = page_of("ProjectPage", ProjectRecord)
+
+
+UserPage = page_of("UserPage", UserRecord)
+
+
+PolicyPage = page_of("PolicyPage", PolicyRecord)
 
 
 ApiKeyPage = page_of("ApiKeyPage", ApiKeyRecord)

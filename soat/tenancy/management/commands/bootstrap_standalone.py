@@ -13,8 +13,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from soat.core.errors import Conflict
+from soat.tenancy.keys import create_api_key
 from soat.tenancy.models import ApiKey, Project, Role, User
-from soat.tenancy.services import bootstrap_user, create_api_key, create_project
+from soat.tenancy.projects import create_project
+from soat.tenancy.services import bootstrap_user
 from soat.tenancy.tokens import hash_api_key
 
 USERNAME = "admin"

@@ -1,0 +1,99 @@
+"""API keys."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import transaction
+from django.db.models import OuterRef, QuerySet
+from django.utils import timezone
+
+from soat.core.errors import Forbidden
+from soat.tenancy.access import Access, Caller
+from soat.tenancy.models import ApiKey, Policy, Project
+from soat.tenancy.tokens import KEY_PREFIX_SHOWN, hash_api_key, new_api_key
+
+NO_KEY = "There is no such API key."
+
+
+def create_api_key(
+    *, user_id: int, name: str, project: Project | None, policies: Sequence[Policy] | None = None
+) -> tuple[ApiKey, str]:
+    """Create a key and return it with its secret, which is not stored and cannot be shown again.
+
+    ``policies`` None or empty: the key may do what its user may.
+    """
+    secret = new_api_key()
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            user_id=user_id,
+            project=project,
+            name=name,
+            is_restricted=bool(policies),
+            key_prefix=secret[:KEY_PREFIX_SHOWN],
+            key_hash=hash_api_key(secret),
+        )
+        if policies:
+            key.policies.set(policies)
+    return key, secret
+
+
+def update_api_key(*, key: ApiKey, changes: Mapping[str, Any]) -> ApiKey:
+    """Rename a key, bind it to another project (``project`` None: to none) or replace its ``policies``."""
+    fields = dict(changes)
+    policies: Sequence[Policy] | None = fields.pop("policies", None)
+    if policies is not None:
+        fields["is_restricted"] = bool(policies)
+    with transaction.atomic():
+        if policies is not None:
+            key.policies.set(policies, clear=True)
+        for field, value in fields.items():
+            setattr(key, field, value)
+        if fields:
+            key.updated_at = timezone.now()
+            key.save(update_fields=[*fields, "updated_at"])
+    return key
+
+
+def delete_api_key(*, key: ApiKey) -> None:
+    """Revoke a key: the next request with it is refused."""
+    key.delete()
+
+
+def own_keys(caller: Caller) -> QuerySet[ApiKey]:
+    """Return the caller's keys (for an admin all), newest first, with the ids of their policies."""
+    attached = ApiKey.policies.through.objects.filter(apikey=OuterRef("pk")).order_by("policy_id")
+    keys = ApiKey.objects.select_related("user", "project").order_by("-created_at", "-id")
+    keys = keys.annotate(policy_ids=ArraySubquery(attached.values("policy__public_id")))
+    return keys if caller.is_admin else keys.filter(user_id=caller.user_id)
+
+
+def visible_api_keys(access: Access) -> QuerySet[ApiKey]:
+    """Return those of ``own_keys`` on which the action is allowed."""
+    return access.rows(own_keys(access.caller))
+
+
+def visible_api_key(access: Access, public_id: str) -> ApiKey:
+    """Return one of ``own_keys`` for the action of ``access``. Raises ``NotFound`` and ``Forbidden``."""
+    return access.get(own_keys(access.caller), public_id, NO_KEY)
+
+
+def granted_policies(
+    caller: Caller, named: Sequence[Policy] | None, current: Sequence[str] | None
+) -> list[Policy] | None:
+    """Return the policies that a key may be given, None to leave them as they are.
+
+    A key with policies of its own cannot make a wider one: what it makes has exactly its policies, and it
+    changes those of no key. ``current`` are the ids that the key has, None for a new one. Raises ``Forbidden``.
+    """
+    if not caller.is_restricted:
+        return None if named is None else list(named)
+    own = list(Policy.objects.filter(api_keys__public_id=caller.key_public_id).order_by("pk"))
+    wanted = {policy.public_id for policy in named} if named is not None else None
+    if current is not None:
+        if wanted is None or wanted == set(current):
+            return None
+        raise Forbidden("A key with policies of its own cannot change those of a key.")
+    if not own or (wanted is not None and wanted != {policy.public_id for policy in own}):
+        raise Forbidden("A key with policies of its own only makes keys with the same ones.")
+    return own

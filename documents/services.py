@@ -234,7 +234,7 @@ def purge_documents(project_id: int, limit: int) -> int:
 
 def refuse_large_wait(file: File, *, wait: bool) -> None:
     """Raise ``TooLarge`` when somebody wants to wait for a file that is too large for that."""
-    if wait and file.size > settings.SYNC_INGESTION_MAX_BYTES:
+    if wait and (file.size or 0) > settings.SYNC_INGESTION_MAX_BYTES:
         raise TooLarge(
             f"A file over {settings.SYNC_INGESTION_MAX_BYTES} bytes is ingested in the background: leave wait out.",
             code="FILE_TOO_LARGE_FOR_SYNC",

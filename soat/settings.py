@@ -204,11 +204,13 @@ CELERY_TIMEZONE = "UTC"
 SWEEP_INTERVAL_SECONDS = _whole("SWEEP_INTERVAL_SECONDS", 10, minimum=1)
 BACKFILL_INTERVAL_SECONDS = _whole("BACKFILL_INTERVAL_SECONDS", 30, minimum=1)
 CELERY_BEAT_SCHEDULE = {
-    "purge-projects": {"task": "soat.tenancy.tasks.purge_left", "schedule": schedule(60), "options": {"expires": 60}},
-    "discard-bytes": {
-        "task": "soat.files.tasks.discard_released",
-        "schedule": schedule(60),
-        "options": {"expires": 60},
+    **{
+        task: {"task": task, "schedule": schedule(60), "options": {"expires": 60}}
+        for task in (
+            "soat.tenancy.tasks.purge_left",
+            "soat.files.tasks.discard_released",
+            "soat.files.tasks.delete_old_tokens",
+        )
     },
     # One that was not taken before the next is sent is of no use any more.
     "sweep-ingestion": {

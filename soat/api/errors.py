@@ -44,7 +44,9 @@ def envelope(code: str, message: str, meta: dict[str, Any] | None = None) -> dic
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Turn whatever a view raised into a response; what nobody expected is logged and answered with 500."""
     if isinstance(error, SoatError):
-        headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
+        headers = dict(error.headers)
+        if error.retry_after is not None:
+            headers["Retry-After"] = str(error.retry_after)
         if error.status == 401:  # noqa: PLR2004
             headers["WWW-Authenticate"] = "Bearer"
         return Response(envelope(error.code, error.message, error.meta), status=error.status, headers=headers)

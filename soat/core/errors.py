@@ -13,7 +13,7 @@ class SoatError(Exception):
     """An expected failure with its HTTP status and its code from the wire contract.
 
     ``meta`` is shown to the client beside ``code`` and ``message``; ``retry_after`` (seconds)
-    becomes the ``Retry-After`` header.
+    becomes the ``Retry-After`` header; ``headers`` are further ones.
     """
 
     status: ClassVar[int] = 500
@@ -26,12 +26,14 @@ class SoatError(Exception):
         code: str | None = None,
         meta: Mapping[str, Any] | None = None,
         retry_after: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code or self.default_code
         self.meta = dict(meta) if meta else None
         self.retry_after = retry_after
+        self.headers = dict(headers or {})
 
 
 class ValidationFailed(SoatError):
@@ -67,6 +69,20 @@ class Conflict(SoatError):
 
     status = 409
     default_code = "NAME_CONFLICT"
+
+
+class Gone(SoatError):
+    """What was there once, and is not any more."""
+
+    status = 410
+    default_code = "UPLOAD_TOKEN_EXPIRED"
+
+
+class RangeRefused(SoatError):
+    """A range of bytes that the file does not have."""
+
+    status = 416
+    default_code = "VALIDATION_FAILED"
 
 
 class TooLarge(SoatError):

@@ -49,6 +49,7 @@ def operation(
     request: Any = None,
     responses: dict[Any, Any],
     query: Sequence[OpenApiParameter] = (),
+    headers: Sequence[OpenApiParameter] = (),
 ) -> Callable[[ViewT], ViewT]:
     """Describe a viewset method; ``operation_id`` is the contract's name for it.
 
@@ -60,7 +61,7 @@ def operation(
         tags=[tag],
         request=request,
         responses={**responses, **errors},
-        parameters=list(query),
+        parameters=[*query, *headers],
     )
 
     def mark(view: ViewT) -> ViewT:

@@ -13,7 +13,10 @@ from soat.tenancy.resources import ResourceKind
 
 
 class File(TimeStamped):
-    """One stored file. ``path`` is a label, unique in its project; the bytes lie under ``storage_key``."""
+    """One stored file. ``path`` is a label, unique in its project; the bytes lie under ``storage_key``.
+
+    ``size`` is what was stored; of a record that was made without bytes, what its maker said, or null.
+    """
 
     resource: ClassVar = ResourceKind(type="file", reads=("files:GetFile",), path="path", tags="tags")
 
@@ -23,7 +26,7 @@ class File(TimeStamped):
     filename = models.CharField(max_length=255)
     path = models.CharField(max_length=1024, null=True, blank=True)  # noqa: DJ001  (null: no path; "" is none)
     content_type = models.CharField(max_length=255)
-    size = models.BigIntegerField()
+    size = models.BigIntegerField(null=True, blank=True)
     metadata = models.TextField(null=True, blank=True)  # noqa: DJ001  (the contract tells null from "")
     tags = models.JSONField(default=dict, blank=True)
     storage_key = models.CharField(max_length=255, unique=True, editable=False)
@@ -40,6 +43,21 @@ class File(TimeStamped):
 
     def __str__(self) -> str:
         return self.path or self.filename
+
+
+class UploadToken(models.Model):
+    """A permission to upload one file, handed to somebody without a credential. Only the token's hash is stored."""
+
+    token_hash = models.BinaryField(max_length=32, unique=True, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    prefix = models.CharField(max_length=1024, default="/")
+    filename = models.CharField(max_length=255, blank=True)
+    content_type = models.CharField(max_length=255, blank=True)
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"upload to {self.prefix}"
 
 
 class ReleasedBytes(models.Model):

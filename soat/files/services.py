@@ -2,16 +2,18 @@
 
 import mimetypes
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import IO
+from typing import IO, Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
-from soat.core.db import violated_constraint
-from soat.core.errors import Conflict
+from soat.core.db import short_transaction, violated_constraint
+from soat.core.errors import Conflict, NotFound
+from soat.engine.match import join_path
 from soat.files.models import File, ReleasedBytes
 from soat.files.storage import discard_bytes, save_bytes
 from soat.tenancy.models import Project
@@ -42,20 +44,90 @@ def guess_content_type(filename: str, declared: str | None) -> str:
     return (None if packed else guessed) or declared or "application/octet-stream"
 
 
-def create_file(*, project: Project, new: NewFile, source: IO[bytes], size: int) -> File:
-    """Store the bytes, then the row; a failure leaves neither. Raises ``Conflict`` for a path that is taken."""
+def create_file(
+    *, project: Project, new: NewFile, source: IO[bytes], size: int, claim: Callable[[], None] | None = None
+) -> File:
+    """Store the bytes, then the row; a failure leaves neither. Raises ``Conflict`` for a path that is taken.
+
+    ``claim`` runs in the transaction of the row, and may refuse by raising.
+    """
     refuse_taken_path(project=project, path=new.path)
-    key = f"{project.public_id}/{secrets.token_hex(16)}"
+    key = _new_key(project)
     save_bytes(key, source)
     try:
         with transaction.atomic():
+            if claim is not None:
+                claim()
             return insert_file_row(project=project, new=new, size=size, storage_key=key)
     except BaseException:
         discard_bytes(key)
         raise
 
 
-def insert_file_row(*, project: Project, new: NewFile, size: int, storage_key: str) -> File:
+def create_file_record(*, project: Project, new: NewFile, size: int | None) -> File:
+    """Write the row of a file whose bytes are kept elsewhere: here there are none to download or to ingest.
+
+    ``size`` is what the caller says of them. Raises ``Conflict`` for a path that is taken.
+    """
+    return insert_file_row(project=project, new=new, size=size, storage_key=_new_key(project))
+
+
+def _new_key(project: Project) -> str:
+    return f"{project.public_id}/{secrets.token_hex(16)}"
+
+
+def update_file(*, file: File, changes: Mapping[str, Any]) -> File:
+    """Change a file's metadata, or its ``prefix`` and ``filename`` and with them its path.
+
+    A document that stands on the file keeps its own path. Raises ``Conflict`` for a path that is taken and
+    ``NotFound`` for a file that is gone.
+    """
+    wanted = {**changes, **path_change(file, changes)}
+    try:
+        with short_transaction():
+            locked = _locked(file)
+            changed = {name: value for name, value in wanted.items() if getattr(locked, name) != value}
+            _save(locked, changed)
+    except IntegrityError as error:
+        if violated_constraint(error) == "file_path_unique":
+            raise path_taken(wanted["path"]) from None
+        raise
+    return locked
+
+
+def path_change(file: File, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the path that follows from a change of folder or name, nothing where neither changes."""
+    if not {"prefix", "filename"} & set(changes):
+        return {}
+    return {"path": join_path(changes.get("prefix", file.prefix), changes.get("filename", file.filename))}
+
+
+def set_file_tags(*, file: File, tags: dict[str, str], merge: bool) -> dict[str, str]:
+    """Replace the tags, or merge into them; return what they are now. Raises ``NotFound``."""
+    with short_transaction():
+        locked = _locked(file)
+        result = {**locked.tags, **tags} if merge else tags
+        _save(locked, {"tags": result} if locked.tags != result else {})
+    return result
+
+
+def _locked(file: File) -> File:
+    locked = File.objects.select_for_update(no_key=True, of=("self",)).select_related("project").filter(pk=file.pk)
+    row = locked.first()
+    if row is None:
+        raise NotFound("There is no such file.")
+    return row
+
+
+def _save(file: File, changed: Mapping[str, Any]) -> None:
+    for name, value in changed.items():
+        setattr(file, name, value)
+    if changed:
+        file.updated_at = timezone.now()
+        file.save(update_fields=[*changed, "updated_at"])
+
+
+def insert_file_row(*, project: Project, new: NewFile, size: int | None, storage_key: str) -> File:
     """Write the row of a file whose bytes are stored. Raises ``Conflict`` for a path that is taken."""
     try:
         with transaction.atomic():

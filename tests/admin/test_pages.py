@@ -20,7 +20,7 @@ from documents.models import Document, DocumentChunk, DocumentPage, IngestionAtt
 from embeddings.models import EmbeddingSpace, StoredVector
 from memories.models import Memory, MemoryEntry
 from memories.services import IncomingFact, write_entry
-from soat.files.models import File, ReleasedBytes
+from soat.files.models import File, ReleasedBytes, UploadToken
 from soat.tenancy.models import ApiKey, Policy, Project, ProjectMembership, User
 from tests.admin.conftest import Desk
 from tests.tenancy.policies import allow, policy
@@ -83,7 +83,7 @@ def counted(client: Client, url: str) -> tuple[Any, int]:
 
 
 def test_every_model_is_in_the_admin() -> None:
-    elsewhere = {LogEntry, Permission, ContentType, Session, ProjectMembership, ReleasedBytes}
+    elsewhere = {LogEntry, Permission, ContentType, Session, ProjectMembership, ReleasedBytes, UploadToken}
     ours = {
         model
         for model in apps.get_models()

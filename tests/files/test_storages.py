@@ -2,6 +2,7 @@
 
 import io
 import threading
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from django.test.utils import CaptureQueriesContext
 
 from soat.core.errors import ServiceUnavailable
 from soat.files.models import File
-from soat.files.storage import discard_bytes, open_bytes, save_bytes, stream_bytes
+from soat.files.ranges import ByteRange
+from soat.files.storage import StoredBytes, discard_bytes, open_bytes, save_bytes
 from tests.api.answers import body_of, error_of
 from tests.conftest import Cast, client_with
 from tests.files.conftest import Store, storages_of
@@ -155,13 +157,16 @@ def test_keys_are_read_by_whoever_asks_the_storage(store: Store) -> None:
         assert opened.read(10) == EVERY_BYTE[:10]
         opened.seek(0)
         assert opened.read() == EVERY_BYTE
-    stream, size = stream_bytes("some/key")
-    with stream:
-        assert (stream.read(), size) == (EVERY_BYTE, len(EVERY_BYTE))
+    stored = StoredBytes("some/key")
+    assert stored.size == len(EVERY_BYTE)
+    with closing(stored.stream()) as stream:
+        assert stream.read() == EVERY_BYTE
+    with closing(StoredBytes("some/key").stream(ByteRange(5, 104))) as stream:
+        assert [stream.read(60), stream.read(60), stream.read(60)] == [EVERY_BYTE[5:65], EVERY_BYTE[65:105], b""]
     discard_bytes("some/key")
     discard_bytes("some/key")
     assert store.keys() == []
-    for read in (open_bytes, stream_bytes):
+    for read in (open_bytes, StoredBytes):
         with pytest.raises(FileNotFoundError):
             read("some/key")
 
@@ -241,7 +246,17 @@ def test_s3_holds_a_large_file_in_a_temporary_file_not_in_memory(s3_store: Store
         spooled: Any = opened
         assert spooled.file._rolled
         assert len(opened.read()) == 6_000_000
-    stream, _ = stream_bytes("large")
-    assert not hasattr(stream, "_rolled")
-    stream.close()
+    with closing(StoredBytes("large").stream()) as stream:
+        assert not hasattr(stream, "_rolled")
     assert default_storage.exists("large")
+
+
+def test_a_missing_bucket_is_no_missing_file(committed_cast: Cast, s3_store: Store) -> None:
+    record = body_of(upload(committed_cast.a), 201)
+    s3_store.bucket.objects.all().delete()
+    error_of(download(committed_cast.a, record), 404, "RESOURCE_NOT_FOUND")
+    s3_store.bucket.delete()
+    try:
+        error_of(download(committed_cast.a, record), 503, "RESOURCE_BUSY")
+    finally:
+        s3_store.bucket.create()

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from rest_framework import serializers
 
 from soat.core.body import Body
-from soat.core.fields import Text
+from soat.core.fields import Text, WholeNumber
 from soat.core.openapi import page_of
 from soat.engine.match import PathRefused, canonical_path
 
@@ -111,6 +111,67 @@ class UploadFileBase64(Body):
     filename = FileName(required=False)
     content_type = ContentType(required=False)
     metadata = Text(max_length=MAX_METADATA_CHARACTERS, required=False, blank=True)
+
+
+class FileCreate(Body):
+    """The body of ``createFile``."""
+
+    project_id = Text(max_length=64, required=False, allow_null=True)
+    prefix = PathText(max_length=MAX_PREFIX, required=False, blank=True)
+    filename = FileName(required=False)
+    content_type = ContentType(required=False)
+    size = WholeNumber(min_value=0, required=False, allow_null=True)
+    metadata = Text(max_length=MAX_METADATA_CHARACTERS, required=False, blank=True)
+
+
+class FileUpdate(Body):
+    """The body of ``updateFileMetadata``."""
+
+    metadata = Text(max_length=MAX_METADATA_CHARACTERS, required=False, blank=True, allow_null=True)
+    prefix = PathText(max_length=MAX_PREFIX, required=False)
+    filename = FileName(required=False)
+
+
+class PresignedUrl(Body):
+    """The body of ``createPresignedUrl``. What it leaves out, the upload says."""
+
+    project_id = Text(max_length=64, required=False, allow_null=True)
+    prefix = PathText(max_length=MAX_PREFIX, required=False, blank=True)
+    filename = FileName(required=False)
+    content_type = ContentType(required=False)
+
+
+class PresignedUrlRecord(serializers.Serializer[None]):
+    """Where to upload, and until when."""
+
+    upload_token = serializers.CharField()
+    upload_url = serializers.CharField()
+    expires_at = serializers.DateTimeField()
+
+
+class UploadWithTokenForm(Body):
+    """The multipart body of ``uploadFileWithToken``."""
+
+    file = Upload()
+    metadata = Text(max_length=MAX_METADATA_CHARACTERS, required=False, blank=True)
+
+
+class UploadWithToken(Body):
+    """The JSON body of ``uploadFileWithToken``."""
+
+    content = Text(max_length=2**31)
+    filename = FileName(required=False)
+    content_type = ContentType(required=False)
+    metadata = Text(max_length=MAX_METADATA_CHARACTERS, required=False, blank=True)
+
+
+class FileContent(serializers.Serializer[None]):
+    """The bytes of a file."""
+
+    content = serializers.CharField()
+    filename = serializers.CharField()
+    content_type = serializers.CharField()
+    size = serializers.IntegerField(allow_null=True)
 
 
 class FileRecord(serializers.Serializer[None]):

@@ -1,23 +1,13 @@
-"""REST of files."""
+"""REST of the records of files."""
 
-import base64
-import binascii
-import io
-from typing import IO, Any
-
-from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
-from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from soat.core.body import validated
-from soat.core.errors import NotFound, TooLarge, ValidationFailed
+from soat.core.body import free_object
+from soat.core.fields import TagMap
 from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation
 from soat.core.pages import ProjectPageQuery, paged
-from soat.core.parsers import announced_size, require_whole
 from soat.engine.match import join_path
 from soat.files import services
 from soat.files.api import schemas
@@ -25,37 +15,9 @@ from soat.files.models import File
 from soat.files.querysets import readable_file
 from soat.files.representations import represent_file
 from soat.files.services import NewFile
-from soat.files.storage import stream_bytes
 from soat.tenancy.viewsets import ResourceViewSet
 
 FALLBACK_NAME = "file"
-
-
-class CountedStream:
-    """A stream that knows how many bytes were read from it."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.size = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Read as the stream does."""
-        block = self._stream.read(size)
-        self.size += len(block)
-        return block
-
-
-class BoundedMultiPartParser(MultiPartParser):
-    """Multipart forms that announce at most ``MAX_UPLOAD_BYTES`` (and some room for the other fields)."""
-
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Return the form. Raises ``TooLarge`` before a byte is read, ``ParseError`` for an upload broken off."""
-        if announced_size(parser_context) > settings.MAX_UPLOAD_BYTES + settings.MAX_REQUEST_BYTES:
-            raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
-        counted = CountedStream(stream)
-        form = super().parse(counted, media_type, parser_context)  # type: ignore[arg-type]  # it only reads
-        require_whole(counted.size, parser_context)
-        return form
 
 
 class FileViewSet(ResourceViewSet):
@@ -71,8 +33,29 @@ class FileViewSet(ResourceViewSet):
     def list(self, request: Request) -> Response:
         """List files, newest first."""
         files = File.objects.select_related("project").order_by("-created_at", "-id")
-        reach = self.listed()
-        return Response(paged(reach.of(File).filter(files), self.query(ProjectPageQuery), represent_file))
+        return Response(paged(self.listed().of(File).filter(files), self.query(ProjectPageQuery), represent_file))
+
+    @operation(
+        "createFile",
+        action="files:CreateFile",
+        tag="files",
+        request=schemas.FileCreate,
+        responses={201: schemas.FileRecord},
+    )
+    def create(self, request: Request) -> Response:
+        """Make the record of a file whose bytes are kept elsewhere: it can be found, but not downloaded or ingested."""
+        project, body = self.target_project_and_body(schemas.FileCreate)
+        prefix, filename = body.get("prefix") or "/", body.get("filename") or FALLBACK_NAME
+        new = NewFile(
+            prefix=prefix,
+            filename=filename,
+            path=join_path(prefix, filename),
+            content_type=services.guess_content_type(filename, body.get("content_type")),
+            metadata=body.get("metadata"),
+        )
+        self.access.require(File(project=project, path=new.path))
+        file = services.create_file_record(project=project, new=new, size=body.get("size"))
+        return Response(represent_file(file), status=201)
 
     @operation("getFile", action="files:GetFile", tag="files", responses={200: schemas.FileRecord})
     def retrieve(self, request: Request, file_id: str) -> Response:
@@ -86,92 +69,48 @@ class FileViewSet(ResourceViewSet):
         return Response(status=204)
 
     @operation(
-        "downloadFile",
-        action="files:DownloadFile",
+        "updateFileMetadata",
+        action="files:UpdateFileMetadata",
         tag="files",
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        request=schemas.FileUpdate,
+        responses={200: schemas.FileRecord},
     )
-    def download(self, request: Request, file_id: str) -> FileResponse:
-        """Stream the bytes."""
+    def update_metadata(self, request: Request, file_id: str) -> Response:
+        """Change a file's metadata, folder or name. A document that stands on it keeps its own path."""
+        changes = self.body(schemas.FileUpdate)
         file = readable_file(self.access, file_id)
-        try:
-            source, size = stream_bytes(file.storage_key)
-        except FileNotFoundError:
-            raise NotFound("The bytes of this file are gone.") from None
-        response = FileResponse(source, as_attachment=True, filename=file.filename, content_type=file.content_type)
-        response["Content-Length"] = str(size)
-        response["X-Content-Type-Options"] = "nosniff"
-        return response
+        self.access.require_changed(file, services.path_change(file, changes))
+        return Response(represent_file(services.update_file(file=file, changes=changes)))
 
-
-class UploadViewSet(ResourceViewSet):
-    """Uploads as a form."""
-
-    parser_classes = (BoundedMultiPartParser,)
+    @operation("getFileTags", action="files:GetFile", tag="files", responses={200: OpenApiTypes.OBJECT})
+    def tags(self, request: Request, file_id: str) -> Response:
+        """Return the tags."""
+        return Response(readable_file(self.access, file_id).tags)
 
     @operation(
-        "uploadFile",
-        action="files:UploadFile",
+        "replaceFileTags",
+        action="files:UpdateFileMetadata",
         tag="files",
-        request={"multipart/form-data": schemas.UploadFile},
-        responses={201: schemas.FileRecord},
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT},
     )
-    def create(self, request: Request) -> Response:
-        """Store the file part of a form."""
-        project, body = self.target_project_and_body(schemas.UploadFile)
-        upload = body["file"]
-        _refuse_large(upload.size)
-        head = {"filename": upload.name or FALLBACK_NAME, "content_type": _declared_type(upload)}
-        part = validated(schemas.UploadedPart, head)
-        new = _new_file(body, body.get("filename") or part["filename"], part["content_type"])
-        return Response(
-            represent_file(services.create_file(project=project, new=new, source=upload, size=upload.size)), status=201
-        )
-
-
-class Base64UploadViewSet(ResourceViewSet):
-    """Uploads as base64 in JSON."""
+    def replace_tags(self, request: Request, file_id: str) -> Response:
+        """Replace the tags."""
+        return self._set_tags(file_id, merge=False)
 
     @operation(
-        "uploadFileBase64",
-        action="files:UploadFile",
+        "mergeFileTags",
+        action="files:UpdateFileMetadata",
         tag="files",
-        request=schemas.UploadFileBase64,
-        responses={201: schemas.FileRecord},
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT},
     )
-    def create(self, request: Request) -> Response:
-        """Store the decoded ``content``."""
-        project, body = self.target_project_and_body(schemas.UploadFileBase64)
-        try:
-            content = base64.b64decode("".join(body["content"].split()), validate=True)
-        except (binascii.Error, ValueError):
-            message = "must be base64."
-            raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}}) from None
-        _refuse_large(len(content))
-        new = _new_file(body, body.get("filename") or FALLBACK_NAME, body.get("content_type"))
-        file = services.create_file(project=project, new=new, source=io.BytesIO(content), size=len(content))
-        return Response(represent_file(file), status=201)
+    def merge_tags(self, request: Request, file_id: str) -> Response:
+        """Add tags and change those that are named."""
+        return self._set_tags(file_id, merge=True)
 
-
-def _declared_type(upload: "UploadedFile[bytes]") -> str | None:
-    """Return the type that the part declares, with its charset, which Django leaves as it came: in bytes."""
-    charset: Any = upload.charset
-    if isinstance(charset, bytes):
-        charset = charset.decode("ascii", "replace")
-    return "; charset=".join(filter(None, (upload.content_type, charset))) or None
-
-
-def _refuse_large(size: int) -> None:
-    if size > settings.MAX_UPLOAD_BYTES:
-        raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
-
-
-def _new_file(body: dict[str, Any], filename: str, declared: str | None) -> NewFile:
-    prefix = body.get("prefix") or "/"
-    return NewFile(
-        prefix=prefix,
-        filename=filename,
-        path=join_path(prefix, filename),
-        content_type=services.guess_content_type(filename, declared),
-        metadata=body.get("metadata"),
-    )
+    def _set_tags(self, file_id: str, *, merge: bool) -> Response:
+        tags = free_object(TagMap(), self.request.data, "tags")
+        file = readable_file(self.access, file_id)
+        self.access.require_changed(file, {"tags": {**file.tags, **tags} if merge else tags})
+        return Response(services.set_file_tags(file=file, tags=tags, merge=merge))

@@ -116,8 +116,10 @@ def moment(when: datetime | None) -> SafeString | str:
     return format_html('<span class="soat-line">{}</span>', f"{localtime(when):%Y-%m-%d %H:%M:%S} UTC")
 
 
-def size(number: int) -> str:
+def size(number: int | None) -> str:
     """Return a number of bytes as people read it."""
+    if number is None:
+        return "unknown size"
     value, units = float(number), ["bytes", "KB", "MB", "GB", "TB"]
     while value >= 1_000 and len(units) > 1:  # noqa: PLR2004
         value /= 1_000

@@ -19,7 +19,7 @@ class Credentials(Body):
 class UserCreate(Credentials):
     """The body of ``createUser``."""
 
-    role = Choice(Role.choices, required=False)
+    role = Choice(Role.values, required=False)
 
 
 class UserPolicies(Body):
@@ -81,7 +81,7 @@ class UserRecord(serializers.Serializer[None]):
 
     id = serializers.CharField()
     username = serializers.CharField()
-    role = serializers.ChoiceField(["admin", "user"])
+    role = serializers.ChoiceField(Role.values)
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

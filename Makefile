@@ -14,8 +14,10 @@ UV := .venv/bin/uv
 LOCK := $(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml
 SCHEMA := $(LOCAL) $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
 
+PERMISSIONS := $(LOCAL) $(MANAGE) permissions docs/permissions.md
+
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check format openapi lock locks clean standalone-packages dev-packages
+.PHONY: help demo run test check format openapi permissions lock locks clean standalone-packages dev-packages
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,12 +40,18 @@ check: dev-packages ## lint, types, import order, migrations, OpenAPI document
 	$(SCHEMA) --file .venv/openapi.json
 	@diff -u docs/openapi.json .venv/openapi.json || { echo 'docs/openapi.json is not what the code says: make openapi'; exit 1; }
 
+	$(PERMISSIONS) --output .venv/permissions.md
+	@diff -u docs/permissions.md .venv/permissions.md || { echo 'docs/permissions.md is not what the code says: make permissions'; exit 1; }
+
 format: dev-packages ## let ruff put the code in order
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
 openapi: dev-packages ## write docs/openapi.json anew
 	$(SCHEMA) --file docs/openapi.json
+
+permissions: dev-packages ## write the table of docs/permissions.md anew
+	$(PERMISSIONS)
 
 lock: dev-packages ## resolve requirements/*.txt again (newer versions: make lock ARGS=--upgrade)
 	$(LOCK) $(ARGS) -o requirements/base.txt

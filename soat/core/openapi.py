@@ -10,6 +10,8 @@ ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 _OPERATION_ID = "operation_id"
 _TAKES_QUERY = "takes_query"
 _POLICY_ACTION = "policy_action"
+POLICY_ACTION = "x-policy-action"
+"""Under this name the OpenAPI document has the action of an operation."""
 
 
 class ErrorBody(serializers.Serializer[None]):
@@ -62,6 +64,7 @@ def operation(
         request=request,
         responses={**responses, **errors},
         parameters=[*query, *headers],
+        extensions={POLICY_ACTION: action} if action is not None else {},
     )
 
     def mark(view: ViewT) -> ViewT:

@@ -168,7 +168,7 @@ def content_of(response: Any) -> str:
 def is_empty(response: Any) -> bool:
     """Tell whether a 200 holds nothing: an empty page, or no result."""
     body = response.json()
-    return body.get("data", body.get("results")) == [] and body.get("total", 0) == 0
+    return bool(body.get("data", body.get("results")) == [] and body.get("total", 0) == 0)
 
 
 def test_the_table_of_bodies_knows_every_operation() -> None:

@@ -19,6 +19,7 @@ from documents.models import (
     OPEN_STATES,
     AttemptState,
     Document,
+    DocumentPage,
     DocumentStatus,
     IngestionAttempt,
 )
@@ -26,6 +27,7 @@ from documents.pipeline import page_rows, store_chunks, warnings_of
 from documents.recovery import recover_on_read
 from documents.tasks import clear, ingest
 from embeddings.services import embed_documents
+from soat.audit.services import record
 from soat.core.broker import publish_on_commit
 from soat.core.db import short_transaction, violated_constraint
 from soat.core.errors import Conflict, NotFound, ServiceUnavailable, SoatError, TooLarge, ValidationFailed
@@ -152,7 +154,9 @@ def reingest_document(*, document: Document, chunking: ChunkRequest) -> Document
     config = _resolved(chunking, default=default)
     with short_transaction():
         locked = _locked(document)
+        before = _config_fields(locked)
         _apply_config(locked, config)
+        _record(locked, before, _config_fields(locked))
         locked.save(update_fields=["chunk_strategy", "chunk_size", "chunk_overlap"])
         attempt = open_attempt(locked)
         publish_on_commit(ingest, attempt.pk)
@@ -186,6 +190,7 @@ def update_document(*, document: Document, changes: Mapping[str, Any]) -> Docume
                     "The document's chunk values have just been changed; try again.", retry_after=1
                 )
             _apply_changes(locked, fields)
+            _record(locked, {"content": _settled_text(locked)}, {"content": content})
             old_key = _replace_bytes(locked.file_id, key=key, size=len(raw), content_type=document.file.content_type)
             _settle_text(locked, content, chunks, embedded)
             release_bytes(old_key)
@@ -212,6 +217,7 @@ def delete_document(*, document: Document) -> None:
         # A worker holds its attempt's row while it writes rows that refer to the document: wait for it first.
         list(locked.attempts.select_for_update().values_list("pk"))
         file = locked.file
+        _record(locked, {name: getattr(locked, name) for name in ("path", "title", "tags", "metadata")}, None)
         locked.delete()
         if locked.owns_file:
             file.delete()
@@ -329,11 +335,27 @@ def _insert_document(*, project: Project, file: File, config: ChunkConfig, **fie
     try:
         with transaction.atomic():
             document.save(force_insert=True)
+            after = {name: getattr(document, name) for name in ("path", "title", "tags", "metadata", "chunk_strategy")}
+            _record(document, None, {"file_id": file.public_id, **after})
     except IntegrityError as error:
         if violated_constraint(error) == "document_path_unique":
             raise path_taken(document.path) from None
         raise
     return document
+
+
+def _config_fields(document: Document) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in ("chunk_strategy", "chunk_size", "chunk_overlap")}
+
+
+def _settled_text(document: Document) -> str:
+    """Return the beginning of what the document says now, for the audit trail: its first page."""
+    pages = DocumentPage.objects.filter(attempt_id=document.settled_attempt_id).order_by("index")
+    return pages.values_list("text", flat=True).first() or ""
+
+
+def _record(document: Document, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+    record("document", document.public_id, project_id=document.project_id, before=before, after=after)
 
 
 def _settle_text(document: Document, content: str, chunks: list[Any], embedded: Any) -> None:
@@ -359,12 +381,14 @@ def _apply_changes(document: Document, changes: Mapping[str, Any]) -> None:
     changed = {name: value for name, value in changes.items() if getattr(document, name) != value}
     if not changed:
         return
+    before = {name: getattr(document, name) for name in changed}
     for name, value in changed.items():
         setattr(document, name, value)
     document.updated_at = timezone.now()
     try:
         with transaction.atomic():
             document.save(update_fields=[*changed, "updated_at"])
+            _record(document, before, changed)
             if "path" in changed and document.owns_file:
                 _move_own_file(document)
     except IntegrityError as error:

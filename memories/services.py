@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from embeddings.batching import EmbeddedText
@@ -15,6 +16,7 @@ from embeddings.services import embed_documents
 from memories.models import EntryVector, Memory, MemoryEntry, SourceType
 from memories.querysets import Probe, shortlist
 from memories.rows import insert_vectors, lock_memory, next_revision
+from soat.audit.services import record
 from soat.core.db import short_transaction
 from soat.core.errors import NotFound, ValidationFailed
 from soat.engine.dedup import Candidate, Decision, Verdict, decide
@@ -153,7 +155,13 @@ def _insert_entry(memory: Memory, prepared: _Prepared) -> MemoryEntry:
         updated_at=now,
     )
     insert_vectors(entry, prepared.space, prepared.embedded.windows)
+    after = {name: getattr(entry, name) for name in ("content", "tags", "metadata", "source_type")}
+    _record(entry, None, {"memory_id": memory.public_id, **after})
     return entry
+
+
+def _record(entry: MemoryEntry, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+    record("memory-entry", entry.public_id, project_id=entry.project_id, before=before, after=after)
 
 
 def _awaits_vector(embedded: EmbeddedText) -> bool:
@@ -207,8 +215,11 @@ def _repairs(entry: MemoryEntry, prepared: _Prepared) -> bool:
 
 def _save_change(memory: Memory, entry: MemoryEntry, changed: dict[str, Any]) -> None:
     """Save the fields, and count the change; a vector that came later is no change of the entry itself."""
+    shown = [name for name in changed if name in {"content", "tags", "metadata"}]
+    before = {name: getattr(entry, name) for name in shown}
     for name, value in changed.items():
         setattr(entry, name, value)
+    _record(entry, before, {name: changed[name] for name in shown})
     entry.revision = next_revision(memory)
     if set(changed) != {"awaits_vector"}:
         entry.version += 1
@@ -223,15 +234,18 @@ def delete_entry(*, entry: MemoryEntry) -> None:
         deleted, _ = MemoryEntry.objects.filter(pk=entry.pk).delete()
         if not deleted:
             raise NotFound("There is no such entry.")
+        _record(entry, {name: getattr(entry, name) for name in ("content", "tags", "metadata")}, None)
         next_revision(memory)
 
 
 def create_memory(*, project: Project, name: str, description: str | None, tags: list[str]) -> Memory:
     """Create an empty memory."""
     now = timezone.now()
-    return Memory.objects.create(
-        project=project, name=name, description=description, tags=tags, created_at=now, updated_at=now
-    )
+    values = {"name": name, "description": description, "tags": tags}
+    with transaction.atomic():
+        memory = Memory.objects.create(project=project, **values, created_at=now, updated_at=now)
+        record("memory", memory.public_id, project_id=project.pk, after=values)
+    return memory
 
 
 def update_memory(*, memory: Memory, changes: Mapping[str, Any]) -> Memory:
@@ -242,8 +256,10 @@ def update_memory(*, memory: Memory, changes: Mapping[str, Any]) -> Memory:
         locked.project = memory.project
         changed = {name: value for name, value in wanted.items() if getattr(locked, name) != value}
         if changed:
+            before = {name: getattr(locked, name) for name in changed}
             for name, value in changed.items():
                 setattr(locked, name, value)
+            record("memory", locked.public_id, project_id=locked.project_id, before=before, after=changed)
             locked.updated_at = timezone.now()
             locked.save(update_fields=[*changed, "updated_at"])
         return locked
@@ -252,7 +268,10 @@ def update_memory(*, memory: Memory, changes: Mapping[str, Any]) -> Memory:
 def delete_memory(*, memory: Memory) -> None:
     """Delete a memory with its entries and their vectors in one transaction."""
     with short_transaction():
-        lock_memory(memory.pk).delete()
+        locked = lock_memory(memory.pk)
+        before = {name: getattr(locked, name) for name in ("name", "description", "tags")}
+        record("memory", locked.public_id, project_id=locked.project_id, before=before)
+        locked.delete()
 
 
 def count_memories(project_id: int, limit: int) -> int:

@@ -158,6 +158,19 @@ SECURE_HSTS_PRELOAD = _flag("SECURE_HSTS_PRELOAD", False)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 
+# So many proxies in front are trusted to say where a request comes from (X-Forwarded-For).
+TRUSTED_PROXIES = _whole("TRUSTED_PROXIES", 0, maximum=10)
+# Requests a minute of one key, or of one user's sessions; 0: no limit.
+RATE_LIMIT_PER_MINUTE = _whole("RATE_LIMIT_PER_MINUTE", 0)
+# Web pages of these origins may call the API from a browser.
+CORS_ALLOWED_ORIGINS = _list("CORS_ALLOWED_ORIGINS")
+CORS_URLS_REGEX = r"^/api/"
+CORS_ALLOW_CREDENTIALS = False
+CORS_EXPOSE_HEADERS = ["X-Request-Id", "Retry-After", "ETag", "Content-Disposition", "Content-Range"]
+
+AUDIT_ENABLED = _flag("AUDIT_ENABLED", True)
+AUDIT_RETENTION_DAYS = _whole("AUDIT_RETENTION_DAYS", 365, minimum=1)
+
 METRICS_TOKEN = _text("METRICS_TOKEN")
 METRICS_DIR = BASE_DIR / _text("METRICS_DIR") if _text("METRICS_DIR") else None
 METRICS_WORKER_PORT = _whole("METRICS_WORKER_PORT", 0, maximum=65_535)
@@ -203,13 +216,15 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout
 CELERY_TIMEZONE = "UTC"
 SWEEP_INTERVAL_SECONDS = _whole("SWEEP_INTERVAL_SECONDS", 10, minimum=1)
 BACKFILL_INTERVAL_SECONDS = _whole("BACKFILL_INTERVAL_SECONDS", 30, minimum=1)
-CELERY_BEAT_SCHEDULE = {
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     **{
         task: {"task": task, "schedule": schedule(60), "options": {"expires": 60}}
         for task in (
             "soat.tenancy.tasks.purge_left",
             "soat.files.tasks.discard_released",
             "soat.files.tasks.delete_old_tokens",
+            "soat.audit.tasks.delete_expired",
+            "soat.tenancy.tasks.forget_attempts",
         )
     },
     # One that was not taken before the next is sent is of no use any more.
@@ -320,11 +335,13 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "corsheaders",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "soat",
     "soat.operations",
+    "soat.audit",
     "soat.tenancy",
     "soat.files",
     "embeddings",
@@ -338,6 +355,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "soat.operations.middleware.RequestObserver",
     "soat.api.middleware.ReadableCharset",
+    "corsheaders.middleware.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -92,6 +92,13 @@ class TooLarge(SoatError):
     default_code = "REQUEST_TOO_LARGE"
 
 
+class TooManyRequests(SoatError):
+    """The client has asked too often; ``retry_after`` says when it may again."""
+
+    status = 429
+    default_code = "RATE_LIMITED"
+
+
 class ServiceUnavailable(SoatError):
     """Something that the answer needs is not there at the moment."""
 

@@ -34,6 +34,7 @@ GROUPS = (
             ("Pages", "auto_stories", "documents_documentpage"),
             ("Chunks", "segment", "documents_documentchunk"),
             ("Vector spaces", "hub", "embeddings_embeddingspace"),
+            ("Audit trail", "history", "audit_auditevent"),
         ),
     ),
 )

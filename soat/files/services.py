@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
+from soat.audit.services import record
 from soat.core.db import short_transaction, violated_constraint
 from soat.core.errors import Conflict, NotFound
 from soat.engine.match import join_path
@@ -120,18 +121,20 @@ def _locked(file: File) -> File:
 
 
 def _save(file: File, changed: Mapping[str, Any]) -> None:
+    before = {name: getattr(file, name) for name in changed}
     for name, value in changed.items():
         setattr(file, name, value)
     if changed:
         file.updated_at = timezone.now()
         file.save(update_fields=[*changed, "updated_at"])
+        record("file", file.public_id, project_id=file.project_id, before=before, after=changed)
 
 
 def insert_file_row(*, project: Project, new: NewFile, size: int | None, storage_key: str) -> File:
     """Write the row of a file whose bytes are stored. Raises ``Conflict`` for a path that is taken."""
     try:
         with transaction.atomic():
-            return File.objects.create(
+            file = File.objects.create(
                 project=project,
                 prefix=new.prefix,
                 filename=new.filename,
@@ -142,6 +145,9 @@ def insert_file_row(*, project: Project, new: NewFile, size: int | None, storage
                 tags=new.tags,
                 storage_key=storage_key,
             )
+            after = {name: getattr(file, name) for name in ("filename", "path", "content_type", "size", "metadata")}
+            record("file", file.public_id, project_id=project.pk, after=after)
+            return file
     except IntegrityError as error:
         if violated_constraint(error) == "file_path_unique":
             raise path_taken(new.path) from None
@@ -201,6 +207,8 @@ def delete_file(file: File) -> None:
     """Delete the row and, once that is committed, the bytes. Raises ``Conflict`` while a document stands on it."""
     try:
         with transaction.atomic():
+            before = {name: getattr(file, name) for name in ("filename", "path", "content_type", "size")}
+            record("file", file.public_id, project_id=file.project_id, before=before)
             file.delete()
             release_bytes(file.storage_key)
     except (ProtectedError, IntegrityError):  # the latter for a document that was made in this moment

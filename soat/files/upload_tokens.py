@@ -4,8 +4,10 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.utils import timezone
 
+from soat.audit.services import record
 from soat.core.errors import Conflict, Gone, NotFound
 from soat.files.models import UploadToken
 from soat.tenancy.models import Project
@@ -21,14 +23,17 @@ def issue_upload_token(
     """Return a fresh token and when it expires; the token itself is not stored."""
     token = secrets.token_urlsafe(32)
     expires_at = timezone.now() + VALIDITY
-    UploadToken.objects.create(
-        token_hash=_hashed(token),
-        project=project,
-        prefix=prefix,
-        filename=filename or "",
-        content_type=content_type or "",
-        expires_at=expires_at,
-    )
+    with transaction.atomic():
+        UploadToken.objects.create(
+            token_hash=_hashed(token),
+            project=project,
+            prefix=prefix,
+            filename=filename or "",
+            content_type=content_type or "",
+            expires_at=expires_at,
+        )
+        allowed = {"upload_to": prefix, "filename": filename, "expires_at": expires_at}
+        record("project", project.public_id, project_id=project.pk, after=allowed)
     return token, expires_at
 
 

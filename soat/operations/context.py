@@ -6,34 +6,29 @@ line is written, since a request is logged before anybody knows whose it is.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
+from django.http import HttpRequest
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-
-_serving: ContextVar["HttpRequest | None"] = ContextVar("serving", default=None)
+from soat.core.serving import served_request, serving
 
 
 @contextmanager
-def serving(request: "HttpRequest", request_id: str) -> Iterator[None]:
+def observed(request: HttpRequest, request_id: str) -> Iterator[None]:
     """Say that all that happens in the block happens for a request; what is bound in it ends with it."""
     before = get_contextvars()
-    token = _serving.set(request)
     bind_contextvars(request_id=request_id)
     try:
-        yield
+        with serving(request, request_id):
+            yield
     finally:
-        _serving.reset(token)
         clear_contextvars()
         bind_contextvars(**before)
 
 
 def caller() -> dict[str, str]:
     """Return the public ids of who asks: the user, and the API key that it came with. Nothing is looked up."""
-    request = _serving.get()
+    request = served_request()
     by_token = getattr(request, "auth", None)
     by_session = getattr(request, "_cached_user", None)
     found = {

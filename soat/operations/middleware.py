@@ -12,8 +12,8 @@ from django.http.response import HttpResponseBase
 from prometheus_client import Counter, Histogram
 from structlog.contextvars import bind_contextvars
 
-from soat.core.openapi import operation_id_of
-from soat.operations.context import serving
+from soat.core.serving import operation_name
+from soat.operations.context import observed
 
 logger = logging.getLogger("soat.request")
 
@@ -48,7 +48,7 @@ class RequestObserver:
         begun = time.perf_counter()
         wanted = request.headers.get(HEADER, "")
         request_id = wanted if _SANE.fullmatch(wanted) else uuid.uuid4().hex
-        with serving(request, request_id):
+        with observed(request, request_id):
             response = self._get_response(request)
             response[HEADER] = request_id
             _note(request, response.status_code, time.perf_counter() - begun)
@@ -68,20 +68,3 @@ def _note(request: HttpRequest, status: int, seconds: float) -> None:
     level = logging.WARNING if status >= _SERVER_ERROR else logging.DEBUG if is_routine else logging.INFO
     fields = {"method": method, "operation": name, "status": status, "milliseconds": round(seconds * 1_000, 1)}
     logger.log(level, "request", extra=fields)
-
-
-def operation_name(request: HttpRequest) -> str:
-    """Return what was asked for, one of few names: never the path, which holds ids and whatever a client types.
-
-    The operationId of the API, else the route, ``admin`` for all of the admin, ``unknown`` for a path that
-    leads nowhere and ``none`` for what was answered before any route was looked for (static files, refusals).
-    """
-    match = request.resolver_match
-    if match is None:
-        return "none"
-    if match.namespaces:
-        return match.namespaces[0]
-    actions = getattr(match.func, "actions", None) or {}
-    method = (request.method or "").lower()
-    action = getattr(getattr(match.func, "cls", None), actions.get(method, ""), None)
-    return operation_id_of(action) or (match.route if not match.route.startswith("^") else "unknown")

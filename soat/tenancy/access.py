@@ -59,7 +59,7 @@ class Caller:
     ``project_id`` and ``project_public_id`` are those of the project that a key is bound to. Each policy
     set must allow what the caller does: the user's, and the key's where it has its own; an admin has
     none and passes. ``known_projects`` has the keys of the projects that the policies name, and
-    ``deleted_projects`` those of projects that are gone but for their rows.
+    ``deleted_projects`` those of projects that are gone but for their rows. ``rate_limit`` is the key's own.
     """
 
     user_id: int
@@ -72,6 +72,7 @@ class Caller:
     policies: tuple[PolicySet, ...] = ()
     known_projects: Mapping[str, int] = field(default_factory=dict)
     deleted_projects: tuple[int, ...] = ()
+    rate_limit: int | None = None
 
     @property
     def policy_sets(self) -> tuple[PolicySet, ...]:

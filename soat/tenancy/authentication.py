@@ -70,6 +70,7 @@ def _by_key(token: str) -> tuple[User, Caller]:
         policies=tuple(sets),
         known_projects=_known(key.named_projects),
         deleted_projects=tuple(key.deleted_projects),
+        rate_limit=key.rate_limit,
     )
 
 

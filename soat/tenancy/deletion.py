@@ -22,12 +22,14 @@ class Dependents:
     """The rows of one app that stand in projects.
 
     ``count`` takes a project's key and a bound at which counting ends. ``purge`` deletes at most so many of
-    them, with their bytes, and returns how many it found; each batch is a transaction of its own.
+    them, with their bytes, and returns how many it found; each batch is a transaction of its own. What does
+    not ``keep`` a project is no reason to refuse its deletion.
     """
 
     name: str
     count: Callable[[int, int], int]
     purge: Callable[[int, int], int]
+    keeps: bool = True
 
 
 _registered: dict[str, tuple[int, Dependents]] = {}
@@ -44,7 +46,8 @@ def _in_order() -> list[Dependents]:
 
 def project_contents(project: Project) -> dict[str, int]:
     """Return how many rows of which kinds stand in a project, such as ``{"memories": 2}``; 10,001 means more."""
-    counted = {dependents.name: dependents.count(project.pk, COUNTED_ROWS + 1) for dependents in _in_order()}
+    keeping = [dependents for dependents in _in_order() if dependents.keeps]
+    counted = {dependents.name: dependents.count(project.pk, COUNTED_ROWS + 1) for dependents in keeping}
     return {name: count for name, count in counted.items() if count}
 
 
@@ -53,7 +56,9 @@ def delete_empty_project(*, project: Project) -> None:
     contents = project_contents(project)
     if not contents:
         try:
+            project_id = project.pk
             project.delete()
+            _purge(project_id)
             return
         except (ProtectedError, IntegrityError):  # something has just come in
             contents = project_contents(project)
@@ -78,13 +83,18 @@ def purge_project(project_id: int) -> None:
     A request that had been let in before the mark may still add a row; then the rounds go on.
     """
     while Project.objects.filter(pk=project_id).exclude(deleting_at=None).exists():
-        for dependents in _in_order():
-            while dependents.purge(project_id, BATCH_SIZE):
-                pass
+        _purge(project_id)
         try:
             Project.objects.filter(pk=project_id).delete()
         except (ProtectedError, IntegrityError):
             continue
+    _purge(project_id)  # what was written about it while it went
+
+
+def _purge(project_id: int) -> None:
+    for dependents in _in_order():
+        while dependents.purge(project_id, BATCH_SIZE):
+            pass
 
 
 def projects_to_purge() -> list[int]:

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import OuterRef, QuerySet
 from django.utils import timezone
 
+from soat.audit.services import record
 from soat.core.errors import Forbidden
 from soat.tenancy.access import Access, Caller
 from soat.tenancy.models import ApiKey, Policy, Project
@@ -35,6 +36,7 @@ def create_api_key(
         )
         if policies:
             key.policies.set(policies)
+        record("api-key", key.public_id, project_id=key.project_id, after=_audited(key))
     return key, secret
 
 
@@ -45,19 +47,41 @@ def update_api_key(*, key: ApiKey, changes: Mapping[str, Any]) -> ApiKey:
     if policies is not None:
         fields["is_restricted"] = bool(policies)
     with transaction.atomic():
+        before = _audited(key)
         if policies is not None:
             key.policies.set(policies, clear=True)
         for field, value in fields.items():
             setattr(key, field, value)
-        if fields:
+        after = _audited(key)
+        if after != before:
             key.updated_at = timezone.now()
             key.save(update_fields=[*fields, "updated_at"])
+            changed = [name for name in after if after[name] != before[name]]
+            record(
+                "api-key",
+                key.public_id,
+                project_id=key.project_id,
+                before={name: before[name] for name in changed},
+                after={name: after[name] for name in changed},
+            )
     return key
+
+
+def _audited(key: ApiKey) -> dict[str, Any]:
+    """Return what the audit trail says of a key: never its secret or its hash."""
+    return {
+        "name": key.name,
+        "project_id": key.project.public_id if key.project else None,
+        "policy_ids": sorted(key.policies.values_list("public_id", flat=True)),
+        "rate_limit": key.rate_limit,
+    }
 
 
 def delete_api_key(*, key: ApiKey) -> None:
     """Revoke a key: the next request with it is refused."""
-    key.delete()
+    with transaction.atomic():
+        record("api-key", key.public_id, project_id=key.project_id, before=_audited(key))
+        key.delete()
 
 
 def own_keys(caller: Caller) -> QuerySet[ApiKey]:

@@ -103,6 +103,18 @@ class Project(TimeStamped):
         return self.name
 
 
+class LoginAttempts(models.Model):
+    """The failed logins of one account name or one address; ``subject`` is a hash of it."""
+
+    subject = models.BinaryField(max_length=32, unique=True, editable=False)
+    failures = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField(db_index=True)
+    blocked_until = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.failures} failures"
+
+
 class ProjectMembership(models.Model):
     """A project whose knowledge a staff user curates in the admin; a superuser has all of them without any."""
 
@@ -153,6 +165,9 @@ class ApiKey(TimeStamped):
     name = models.CharField(max_length=255)
     policies = models.ManyToManyField(Policy, blank=True, related_name="api_keys")
     is_restricted = models.BooleanField(default=False, editable=False)
+    rate_limit = models.PositiveIntegerField(
+        "requests a minute", null=True, blank=True, help_text="Empty: the server's own limit. 0: none."
+    )
     key_prefix = models.CharField(max_length=8, editable=False)
     key_hash = models.BinaryField(max_length=32, unique=True, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False)

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from soat.audit.services import record
 from soat.core.errors import ValidationFailed
 from soat.engine.policy import PolicyRefused, parse_policy
 from soat.tenancy.access import Access
@@ -23,24 +24,35 @@ def check_document(document: Mapping[str, Any]) -> None:
 def create_policy(*, name: str | None, description: str | None, document: dict[str, Any]) -> Policy:
     """Store a policy, attached to nobody. Raises ``ValidationFailed``."""
     check_document(document)
-    return Policy.objects.create(name=name, description=description, document=document)
+    values = {"name": name, "description": description, "document": document}
+    with transaction.atomic():
+        policy = Policy.objects.create(**values)
+        record("policy", policy.public_id, project_id=None, after=values)
+    return policy
 
 
 def update_policy(*, policy: Policy, changes: Mapping[str, Any]) -> Policy:
     """Change a policy; it counts for whoever has it from the next request on. Raises ``ValidationFailed``."""
     if "document" in changes:
         check_document(changes["document"])
-    for field, value in changes.items():
+    changed = {field: value for field, value in changes.items() if getattr(policy, field) != value}
+    before = {field: getattr(policy, field) for field in changed}
+    for field, value in changed.items():
         setattr(policy, field, value)
-    if changes:
+    if changed:
         policy.updated_at = timezone.now()
-        policy.save(update_fields=[*changes, "updated_at"])
+        with transaction.atomic():
+            policy.save(update_fields=[*changed, "updated_at"])
+            record("policy", policy.public_id, project_id=None, before=before, after=changed)
     return policy
 
 
 def delete_policy(*, policy: Policy) -> None:
     """Delete a policy. Its users lose what it granted; a key that had it keeps being restricted."""
-    policy.delete()
+    with transaction.atomic():
+        before = {"name": policy.name, "document": policy.document}
+        record("policy", policy.public_id, project_id=None, before=before)
+        policy.delete()
 
 
 def named_policies(access: Access, public_ids: Sequence[str]) -> list[Policy]:
@@ -64,4 +76,9 @@ def named_policies(access: Access, public_ids: Sequence[str]) -> list[Policy]:
 def attach_user_policies(*, user: User, policies: Iterable[Policy]) -> None:
     """Replace the policies of a user."""
     with transaction.atomic():
-        user.policies.set(list(policies), clear=True)
+        before = sorted(user.policies.values_list("public_id", flat=True))
+        wanted = list(policies)
+        after = sorted(policy.public_id for policy in wanted)
+        if before != after:
+            user.policies.set(wanted, clear=True)
+            record("user", user.public_id, project_id=None, before={"policy_ids": before}, after={"policy_ids": after})

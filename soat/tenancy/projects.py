@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
+from soat.audit.services import record
 from soat.core.broker import publish_on_commit
 from soat.tenancy.deletion import delete_empty_project, mark_project_deleted, purge_project
 from soat.tenancy.models import Project
@@ -13,15 +15,21 @@ from soat.tenancy.tasks import purge
 
 def create_project(*, name: str) -> Project:
     """Create a project."""
-    return Project.objects.create(name=name)
+    with transaction.atomic():
+        project = Project.objects.create(name=name)
+        record("project", project.public_id, project_id=project.pk, after={"name": name})
+    return project
 
 
 def update_project(*, project: Project, changes: Mapping[str, Any]) -> Project:
     """Rename a project."""
-    if changes:
+    if "name" in changes and changes["name"] != project.name:
+        before = {"name": project.name}
         project.name = changes["name"]
         project.updated_at = timezone.now()
-        project.save(update_fields=["name", "updated_at"])
+        with transaction.atomic():
+            project.save(update_fields=["name", "updated_at"])
+            record("project", project.public_id, project_id=project.pk, before=before, after=changes)
     return project
 
 
@@ -31,9 +39,13 @@ def delete_project(*, project: Project, force: bool = False) -> None:
     Raises ``Conflict`` while anything stands in it, unless ``force``: then rows and bytes go too. It is
     gone for every caller when this returns; many rows are removed afterwards, by a task.
     """
+    gone = {"name": project.name, "force": force}
     if not force:
         delete_empty_project(project=project)
-    elif mark_project_deleted(project=project):
+        record("project", project.public_id, project_id=None, before=gone)
+        return
+    record("project", project.public_id, project_id=None, before=gone)
+    if mark_project_deleted(project=project):
         purge_project(project.pk)
     else:
         publish_on_commit(purge, project.pk)

@@ -8,8 +8,10 @@ from django.core.exceptions import ValidationError as PasswordRefused
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from soat.audit.services import record
 from soat.core.errors import Conflict, Forbidden, Unauthorized, ValidationFailed
 from soat.tenancy.models import Role, User
+from soat.tenancy.throttles import forgive_attempts, note_attempt
 from soat.tenancy.tokens import issue_jwt
 
 _BOOTSTRAP_LOCK = 0x50A7_B007
@@ -28,20 +30,25 @@ def bootstrap_user(*, username: str, password: str) -> User:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_BOOTSTRAP_LOCK])
         if User.objects.exists():
             raise Conflict("There are users already.", code="BOOTSTRAP_ALREADY_COMPLETED")
-        return User.objects.create_user(username, password, Role.ADMIN)
+        user = User.objects.create_user(username, password, Role.ADMIN)
+        record("user", user.public_id, project_id=None, after={"username": username, "role": user.role})
+        return user
 
 
-def log_in(*, username: str, password: str) -> tuple[User, str]:
+def log_in(*, username: str, password: str, address: str) -> tuple[User, str]:
     """Return the user and a fresh JWT.
 
-    Raises ``Unauthorized``; an unknown name costs as much time as a wrong password.
+    Raises ``Unauthorized``, where an unknown name costs as much time as a wrong password, and
+    ``TooManyRequests`` after too many failures of this name or from this ``address``.
     """
+    note_attempt(username=username, address=address)
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
         check_password(password, _dummy_hash())
         raise Unauthorized("The username or the password is wrong.")
     if not user.check_password(password):
         raise Unauthorized("The username or the password is wrong.")
+    forgive_attempts(username=username, address=address)
     return user, issue_jwt(user)
 
 
@@ -50,7 +57,9 @@ def create_user(*, username: str, password: str, role: str = Role.USER) -> User:
     _check_password(password)
     try:
         with transaction.atomic():
-            return User.objects.create_user(username, password, role)
+            user = User.objects.create_user(username, password, role)
+            record("user", user.public_id, project_id=None, after={"username": username, "role": role})
+            return user
     except IntegrityError:
         raise Conflict("The username is taken.", meta={"fields": {"username": "is taken."}}) from None
 
@@ -63,6 +72,7 @@ def delete_user(*, user: User) -> None:
         left = {pk for pk in admins.values_list("pk", flat=True) if pk != user.pk}
         if user.is_superuser and not left:
             raise Forbidden("This is the last admin: make another one first.")
+        record("user", user.public_id, project_id=None, before={"username": user.username, "role": user.role})
         user.delete()
 
 

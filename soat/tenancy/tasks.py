@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from soat.tenancy import throttles
 from soat.tenancy.deletion import projects_to_purge, purge_project
 
 
@@ -16,3 +17,9 @@ def purge_left() -> None:
     """Go on with deletions that were cut off, or whose message was lost."""
     for project_id in projects_to_purge():
         purge_project(project_id)
+
+
+@shared_task(name="soat.tenancy.tasks.forget_attempts")
+def forget_attempts() -> None:
+    """Forget failed logins of long ago."""
+    throttles.forget_attempts()

@@ -14,6 +14,7 @@ from soat.core.errors import SoatError, Unauthorized
 from soat.core.openapi import policy_action_of, takes_query
 from soat.tenancy.access import Access, Caller, Reach, missing_project
 from soat.tenancy.models import Project
+from soat.tenancy.throttles import count_request
 
 
 class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
@@ -26,6 +27,8 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate, then refuse a query string where the operation reads none."""
         super().initial(request, *args, **kwargs)
+        if isinstance(request.auth, Caller):
+            self.headers.update(count_request(request.auth))
         operation = getattr(self, self.action or "", None)
         if operation is not None and not takes_query(operation):
             self.query(Body)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
+from django.http import HttpRequest
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,6 +12,7 @@ from soat.core.body import Body
 from soat.core.errors import Forbidden, ValidationFailed
 from soat.core.openapi import PAGE_QUERY, operation, query_parameter
 from soat.core.pages import PageQuery, paged
+from soat.core.serving import client_address
 from soat.tenancy import keys, policies, projects, services
 from soat.tenancy.access import require_admin, require_binding
 from soat.tenancy.api import schemas
@@ -41,7 +43,8 @@ class SessionViewSet(ResourceViewSet):
     )
     def login(self, request: Request) -> Response:
         """Exchange a password for a token."""
-        user, token = services.log_in(**self.body(schemas.Credentials))
+        address = client_address(cast("HttpRequest", request))
+        user, token = services.log_in(**self.body(schemas.Credentials), address=address)
         return Response({**represent_user(user), "token": token})
 
 

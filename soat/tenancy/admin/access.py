@@ -1,4 +1,4 @@
-"""Users, groups, policies, projects and API keys in the admin."""
+"""Users, groups, projects and API keys in the admin."""
 
 import unicodedata
 from typing import Any, ClassVar
@@ -12,14 +12,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from soat.core.errors import Conflict, SoatError
-from soat.tenancy import keys, policies, projects, services
-from soat.tenancy.api.schemas import ApiKeyUpdate, PolicyCreate, ProjectUpdate
+from soat.audit.services import record
+from soat.core.errors import Conflict
+from soat.tenancy import keys, projects, services
+from soat.tenancy.api.schemas import ApiKeyUpdate, ProjectUpdate
 from soat.tenancy.deletion import project_contents
-from soat.tenancy.models import ApiKey, Policy, Project, ProjectMembership, Role, User
+from soat.tenancy.models import ApiKey, Project, ProjectMembership, Role, User
 from soat.tenancy.staff.base import DeskAdmin, ServiceAdmin
 from soat.tenancy.staff.filters import RelatedFilter
-from soat.tenancy.staff.forms import JsonField, PlainTextField, ServiceForm
+from soat.tenancy.staff.forms import ServiceForm
 from soat.tenancy.staff.markup import NONE, Table, Tone, anchor, badge, code, link, list_url, moment
 from soat.tenancy.staff.rights import SuperuserOnly
 from soat.tenancy.staff.scope import staff_scope
@@ -138,7 +139,11 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save the user with what follows from the role."""
         services.assign_role(obj, obj.role)
+        changed = [name for name in form.changed_data if "password" not in name]
+        before = {name: _audited(form.initial.get(name)) for name in changed} if change else None
         super().save_model(request, obj, form, change)
+        after = {name: _audited(form.cleaned_data.get(name)) for name in changed}
+        record("user", obj.public_id, project_id=None, before=before, after=after)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody deletes themselves."""
@@ -149,6 +154,10 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
         if obj == request.user:
             raise Conflict("You cannot delete yourself.")
         super().delete_model(request, obj)
+
+    def remove(self, obj: User) -> None:
+        """Delete the user. Raises ``Forbidden`` for the last admin."""
+        services.delete_user(user=obj)
 
     def deletion_effects(self, obj: User) -> list[str]:
         """Say what ends with the user."""
@@ -166,6 +175,13 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
         return [Table("API keys", ("Key", "Begins with", "Bound to", "Created"), rows, more)]
 
 
+def _audited(value: Any) -> Any:
+    """Return a form's value as the audit trail shows it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return [str(row) for row in (value if isinstance(value, list | tuple | QuerySet) else [value])]
+
+
 admin.site.unregister(Group)
 
 
@@ -176,73 +192,6 @@ class GroupAdmin(SuperuserOnly, DjangoGroupAdmin, DeskAdmin):
     search_fields = ("name",)
     text_lookups = ("name",)
     ordering = ("name",)
-
-
-class PolicyForm(ServiceForm):
-    """A policy, checked as the API checks it."""
-
-    schema = PolicyCreate
-
-    description = PlainTextField(rows=2, required=False)
-    document = JsonField()
-
-    def clean(self) -> dict[str, Any]:
-        """Refuse an empty document too: the service would be handed nothing to check."""
-        values = super().clean()
-        if not values.get("document") and "document" not in self.errors:
-            self.add_error("document", "A policy needs a document with a statement.")
-        return values
-
-    def _show(self, refusal: SoatError) -> None:
-        if any(name.startswith("document") for name in (refusal.meta or {}).get("fields", {})):
-            self.add_error("document", refusal.message)
-        else:
-            super()._show(refusal)
-
-
-@admin.register(Policy)
-class PolicyAdmin(SuperuserOnly, ServiceAdmin):
-    """Policies, and who has them."""
-
-    form = PolicyForm
-    list_display = ("__str__", "description", "shown_created")
-    search_help_text = "Name or id"
-    id_lookups: ClassVar = {"pol": "public_id"}
-    text_lookups = ("name", "description")
-
-    @admin.display(description="created", ordering="id")
-    def shown_created(self, policy: Policy) -> str:
-        """Return when the policy was made."""
-        return moment(policy.created_at)
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show the record of a policy that is there."""
-        record = ("public_id", "created_at", "updated_at")
-        return ("name", "description", "document") if obj is None else ("name", "description", "document", *record)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what cannot be edited."""
-        return () if obj is None else ("public_id", "created_at", "updated_at")
-
-    def create(self, request: HttpRequest, form: Any) -> Policy:
-        """Create the policy."""
-        return policies.create_policy(**{name: form.value(name) for name in ("name", "description", "document")})
-
-    def update(self, request: HttpRequest, form: Any) -> Policy:
-        """Change the policy."""
-        return policies.update_policy(policy=form.instance, changes=form.changes())
-
-    def related_tables(self, request: HttpRequest, obj: Policy) -> list[Table]:
-        """Return who has the policy."""
-        users = [
-            (link(user), badge(user.get_role_display(), Tone.PLAIN))
-            for user in User.objects.filter(policies=obj)[:LISTED]
-        ]
-        owned = [(link(key), link(key.user)) for key in obj.api_keys.select_related("user")[:LISTED]]
-        return [
-            Table("Users with this policy", ("User", "Role"), users, empty="No user has it."),
-            Table("Keys with this policy", ("Key", "User"), owned, empty="No key has it."),
-        ]
 
 
 class ProjectForm(ServiceForm):
@@ -366,7 +315,7 @@ class ApiKeyAdmin(SuperuserOnly, ServiceAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show the record of a key that is there."""
         record = ("public_id", "shown_prefix", "last_used_at", "created_at", "updated_at")
-        chosen = ("name", "user", "project", "policies")
+        chosen = ("name", "user", "project", "policies", "rate_limit")
         return chosen if obj is None else (*chosen, *record)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

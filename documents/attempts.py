@@ -56,7 +56,8 @@ def lease_until() -> datetime:
 def claim(attempt_id: int, *, worker: str) -> IngestionAttempt | None:
     """Take a queued attempt for this worker, or return None: somebody else has it, or it counts no more."""
     with transaction.atomic():
-        document = Document.objects.select_for_update(no_key=True).filter(current_attempt_id=attempt_id).first()
+        current = Document.objects.filter(current_attempt_id=attempt_id, project__deleting_at=None)
+        document = current.select_for_update(no_key=True, of=("self",)).first()
         if document is None:
             return None
         now = timezone.now()
@@ -86,10 +87,10 @@ def renew_lease(attempt_id: int) -> bool:
 def fenced(attempt: IngestionAttempt) -> Iterator[None]:
     """Open a transaction in which ``attempt`` is locked and known to count. Raises ``AttemptLost``."""
     with transaction.atomic():
-        held = IngestionAttempt.objects.select_for_update(no_key=True).filter(
-            pk=attempt.pk, state=AttemptState.PROCESSING
-        )
-        if not held.values_list("pk", flat=True).first():
+        held = IngestionAttempt.objects.filter(pk=attempt.pk, state=AttemptState.PROCESSING)
+        # A project that is being deleted takes nothing any more.
+        counting = held.filter(project__deleting_at=None).select_for_update(no_key=True, of=("self",))
+        if not counting.values_list("pk", flat=True).first():
             raise AttemptLost
         yield
         held.update(progress_at=timezone.now(), lease_expires_at=lease_until())

@@ -193,9 +193,13 @@ def count_files(project_id: int, limit: int) -> int:
 
 
 def purge_files(project_id: int, limit: int) -> int:
-    """Delete at most ``limit`` files of a project with their bytes, and return how many were found."""
+    """Delete at most ``limit`` files of a project with their bytes, and return how many were found.
+
+    One on which a document stands is left for it to take along.
+    """
     with transaction.atomic():
-        files = File.objects.filter(project_id=project_id).order_by("pk").select_for_update()
+        files = File.objects.filter(project_id=project_id, document=None).order_by("pk")
+        files = files.select_for_update(of=("self",))
         rows = list(files.values_list("pk", "storage_key")[:limit])
         for _, key in rows:
             release_bytes(key)

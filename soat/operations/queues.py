@@ -42,7 +42,8 @@ def queue_names() -> list[str]:
 def periodic_tasks() -> dict[str, float]:
     """Return the tasks that beat sends, each with its interval in seconds (several entries: the shortest)."""
     intervals: dict[str, float] = {}
-    for entry in settings.CELERY_BEAT_SCHEDULE.values():
+    schedule: dict[str, dict[str, Any]] = settings.CELERY_BEAT_SCHEDULE
+    for entry in schedule.values():
         task, when = str(entry["task"]), entry["schedule"]
         run_every: timedelta | None = getattr(when, "run_every", None)  # a crontab has none
         if run_every is not None:

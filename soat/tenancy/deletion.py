@@ -1,5 +1,8 @@
 """Deleting a project with all that stands in it: rows and bytes, in batches that can be taken up again."""
 
+import logging
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,13 +10,20 @@ from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.utils import timezone
 
-from soat.core.errors import Conflict
+from soat.core.db import short_transaction
+from soat.core.errors import Conflict, NotFound, ServiceUnavailable
 from soat.tenancy.models import Project
 
-FEW_ROWS = 200
-"""Up to this many rows a request deletes by itself; more are left to a task."""
+logger = logging.getLogger(__name__)
 
-BATCH_SIZE = 100
+FEW_ROWS = 200
+REQUEST_SECONDS = 5.0
+"""Up to so many rows a request deletes by itself, for so long; more are left to a task."""
+
+TASK_SECONDS = 50.0
+"""So long a task goes on. The next one comes within a minute, so that a large project takes one worker, not all."""
+
+BATCH_SIZE = 20
 COUNTED_ROWS = 10_000
 
 
@@ -52,22 +62,24 @@ def project_contents(project: Project) -> dict[str, int]:
 
 
 def delete_empty_project(*, project: Project) -> None:
-    """Delete a project with the keys that are bound to it. Raises ``Conflict`` while anything stands in it."""
-    contents = project_contents(project)
-    if not contents:
-        try:
-            project_id = project.pk
-            project.delete()
-            _purge(project_id)
-            return
-        except (ProtectedError, IntegrityError):  # something has just come in
-            contents = project_contents(project)
-    raise Conflict(
-        f"The project is not empty: {', '.join(f'{count:,} {name}' for name, count in contents.items())}."
-        " Delete these first, or send force=true.",
-        code="PROJECT_HAS_DEPENDENTS",
-        meta={"dependents": contents},
-    )
+    """Delete a project with the keys that are bound to it.
+
+    Raises ``Conflict`` while anything stands in it, ``NotFound`` and ``ServiceUnavailable``.
+    """
+    project_id = project.pk
+    with short_transaction():
+        # Whoever is adding a row has to wait for this lock, and then finds no project to add it to.
+        if not Project.objects.select_for_update().filter(pk=project_id, deleting_at=None).exists():
+            raise NotFound("There is no such project.")
+        if contents := project_contents(project):
+            shown = ", ".join(f"{count:,} {name}" for name, count in contents.items())
+            raise Conflict(
+                f"The project is not empty: {shown}. Delete these first, or send force=true.",
+                code="PROJECT_HAS_DEPENDENTS",
+                meta={"dependents": contents},
+            )
+        project.delete()
+    _purge(project_id)
 
 
 def mark_project_deleted(*, project: Project) -> bool:
@@ -76,27 +88,42 @@ def mark_project_deleted(*, project: Project) -> bool:
     return sum(project_contents(project).values()) <= FEW_ROWS
 
 
-def purge_project(project_id: int) -> None:
+def purge_project(project_id: int, *, seconds: float) -> bool:
     """Delete everything that stands in a project that is marked, then the project.
 
     Can be interrupted anywhere and called again, also by two at once: what is gone already is passed over.
-    A request that had been let in before the mark may still add a row; then the rounds go on.
+    A request that had been let in before the mark may still add a row; then the rounds go on. False when
+    there is more to do: after so many ``seconds``, or while somebody holds a row.
     """
-    while Project.objects.filter(pk=project_id).exclude(deleting_at=None).exists():
-        _purge(project_id)
-        try:
-            Project.objects.filter(pk=project_id).delete()
-        except (ProtectedError, IntegrityError):
-            continue
+    ends = time.monotonic() + seconds
+    try:
+        while Project.objects.filter(pk=project_id).exclude(deleting_at=None).exists():
+            if time.monotonic() >= ends:
+                return False
+            try:
+                _purge(project_id, ends)
+                Project.objects.filter(pk=project_id).delete()
+            except (ProtectedError, IntegrityError):
+                continue
+    except ServiceUnavailable:
+        logger.info("Somebody holds a row of project %d, which is to be deleted", project_id)
+        return False
     _purge(project_id)  # what was written about it while it went
+    return True
 
 
-def _purge(project_id: int) -> None:
+def _purge(project_id: int, ends: float = math.inf) -> None:
     for dependents in _in_order():
-        while dependents.purge(project_id, BATCH_SIZE):
+        while time.monotonic() < ends and dependents.purge(project_id, BATCH_SIZE):
             pass
 
 
-def projects_to_purge() -> list[int]:
-    """Return the keys of the projects that are marked and still there."""
-    return list(Project.objects.exclude(deleting_at=None).order_by("deleting_at").values_list("pk", flat=True))
+def purge_marked(*, seconds: float) -> None:
+    """Go on with every project that is marked, each for its share of the ``seconds``; one that fails stops no other."""
+    ends = time.monotonic() + seconds
+    marked = list(Project.objects.exclude(deleting_at=None).order_by("deleting_at").values_list("pk", flat=True))
+    for waiting, project_id in zip(range(len(marked), 0, -1), marked, strict=True):
+        try:
+            purge_project(project_id, seconds=(ends - time.monotonic()) / waiting)
+        except Exception:
+            logger.exception("Project %d could not be deleted; it is tried again", project_id)

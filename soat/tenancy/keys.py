@@ -9,9 +9,11 @@ from django.db.models import OuterRef, QuerySet
 from django.utils import timezone
 
 from soat.audit.services import record
-from soat.core.errors import Forbidden
+from soat.core.db import short_transaction
+from soat.core.errors import Forbidden, NotFound
 from soat.tenancy.access import Access, Caller
 from soat.tenancy.models import ApiKey, Policy, Project
+from soat.tenancy.policies import replace_policies
 from soat.tenancy.tokens import KEY_PREFIX_SHOWN, hash_api_key, new_api_key
 
 NO_KEY = "There is no such API key."
@@ -34,37 +36,48 @@ def create_api_key(
             key_prefix=secret[:KEY_PREFIX_SHOWN],
             key_hash=hash_api_key(secret),
         )
-        if policies:
-            key.policies.set(policies)
+        replace_policies(key, policies or ())
         record("api-key", key.public_id, project_id=key.project_id, after=_audited(key))
     return key, secret
 
 
 def update_api_key(*, key: ApiKey, changes: Mapping[str, Any]) -> ApiKey:
-    """Rename a key, bind it to another project (``project`` None: to none) or replace its ``policies``."""
+    """Rename a key, bind it to another project (``project`` None: to none) or replace its ``policies``.
+
+    Raises ``NotFound`` for a key that is gone, and ``ServiceUnavailable``.
+    """
     fields = dict(changes)
     policies: Sequence[Policy] | None = fields.pop("policies", None)
     if policies is not None:
         fields["is_restricted"] = bool(policies)
-    with transaction.atomic():
-        before = _audited(key)
+    with short_transaction():
+        locked = _locked(key)
+        before = _audited(locked)
         if policies is not None:
-            key.policies.set(policies, clear=True)
+            replace_policies(locked, policies)
         for field, value in fields.items():
-            setattr(key, field, value)
-        after = _audited(key)
-        if after != before:
-            key.updated_at = timezone.now()
-            key.save(update_fields=[*fields, "updated_at"])
-            changed = [name for name in after if after[name] != before[name]]
+            setattr(locked, field, value)
+        after = _audited(locked)
+        changed = [name for name in after if after[name] != before[name]]
+        if changed:
+            locked.updated_at = timezone.now()
+            locked.save(update_fields=[*fields, "updated_at"])
             record(
                 "api-key",
-                key.public_id,
-                project_id=key.project_id,
+                locked.public_id,
+                project_id=locked.project_id,
                 before={name: before[name] for name in changed},
                 after={name: after[name] for name in changed},
             )
-    return key
+    return locked
+
+
+def _locked(key: ApiKey) -> ApiKey:
+    rows = ApiKey.objects.select_for_update(of=("self",)).select_related("project")
+    locked = rows.filter(pk=key.pk).first()
+    if locked is None:
+        raise NotFound(NO_KEY)
+    return locked
 
 
 def _audited(key: ApiKey) -> dict[str, Any]:
@@ -72,24 +85,40 @@ def _audited(key: ApiKey) -> dict[str, Any]:
     return {
         "name": key.name,
         "project_id": key.project.public_id if key.project else None,
-        "policy_ids": sorted(key.policies.values_list("public_id", flat=True)),
+        "policy_ids": [policy.public_id for policy in policies_of_key(key.public_id)],
+        "is_restricted": key.is_restricted,
         "rate_limit": key.rate_limit,
     }
 
 
 def delete_api_key(*, key: ApiKey) -> None:
-    """Revoke a key: the next request with it is refused."""
-    with transaction.atomic():
-        record("api-key", key.public_id, project_id=key.project_id, before=_audited(key))
-        key.delete()
+    """Revoke a key: the next request with it is refused. Raises ``NotFound`` and ``ServiceUnavailable``."""
+    with short_transaction():
+        locked = _locked(key)
+        record("api-key", locked.public_id, project_id=locked.project_id, before=_audited(locked))
+        locked.delete()
+
+
+def policies_of_key(public_id: str) -> list[Policy]:
+    """Return the policies of a key in the order in which they were attached."""
+    attached = ApiKey.policies.through.objects.filter(apikey__public_id=public_id)
+    return [row.policy for row in attached.select_related("policy").order_by("pk")]
 
 
 def own_keys(caller: Caller) -> QuerySet[ApiKey]:
     """Return the caller's keys (for an admin all), newest first, with the ids of their policies."""
-    attached = ApiKey.policies.through.objects.filter(apikey=OuterRef("pk")).order_by("policy_id")
+    attached = ApiKey.policies.through.objects.filter(apikey=OuterRef("pk")).order_by("pk")
     keys = ApiKey.objects.select_related("user", "project").order_by("-created_at", "-id")
     keys = keys.annotate(policy_ids=ArraySubquery(attached.values("policy__public_id")))
     return keys if caller.is_admin else keys.filter(user_id=caller.user_id)
+
+
+def reread_key(caller: Caller, key: ApiKey) -> ApiKey:
+    """Return a key as ``own_keys`` reads it. Raises ``NotFound`` for one that has just been deleted."""
+    row = own_keys(caller).filter(pk=key.pk).first()
+    if row is None:
+        raise NotFound(NO_KEY)
+    return row
 
 
 def visible_api_keys(access: Access) -> QuerySet[ApiKey]:
@@ -112,7 +141,7 @@ def granted_policies(
     """
     if not caller.is_restricted:
         return None if named is None else list(named)
-    own = list(Policy.objects.filter(api_keys__public_id=caller.key_public_id).order_by("pk"))
+    own = policies_of_key(caller.key_public_id or "")
     wanted = {policy.public_id for policy in named} if named is not None else None
     if current is not None:
         if wanted is None or wanted == set(current):

@@ -7,10 +7,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from soat.audit.services import record
-from soat.core.errors import ValidationFailed
+from soat.core.db import short_transaction
+from soat.core.errors import NotFound, ValidationFailed
 from soat.engine.policy import PolicyRefused, parse_policy
 from soat.tenancy.access import Access
-from soat.tenancy.models import Policy, User
+from soat.tenancy.models import ApiKey, Policy, User
+
+NO_POLICY = "There is no such policy."
 
 
 def check_document(document: Mapping[str, Any]) -> None:
@@ -32,27 +35,43 @@ def create_policy(*, name: str | None, description: str | None, document: dict[s
 
 
 def update_policy(*, policy: Policy, changes: Mapping[str, Any]) -> Policy:
-    """Change a policy; it counts for whoever has it from the next request on. Raises ``ValidationFailed``."""
+    """Change a policy; it counts for whoever has it from the next request on.
+
+    Raises ``ValidationFailed``, ``NotFound`` for a policy that is gone, and ``ServiceUnavailable``.
+    """
     if "document" in changes:
         check_document(changes["document"])
-    changed = {field: value for field, value in changes.items() if getattr(policy, field) != value}
-    before = {field: getattr(policy, field) for field in changed}
-    for field, value in changed.items():
-        setattr(policy, field, value)
-    if changed:
-        policy.updated_at = timezone.now()
-        with transaction.atomic():
-            policy.save(update_fields=[*changed, "updated_at"])
-            record("policy", policy.public_id, project_id=None, before=before, after=changed)
-    return policy
+    with short_transaction():
+        locked = _locked(policy)
+        changed = {field: value for field, value in changes.items() if getattr(locked, field) != value}
+        before = {field: getattr(locked, field) for field in changed}
+        for field, value in changed.items():
+            setattr(locked, field, value)
+        if changed:
+            locked.updated_at = timezone.now()
+            locked.save(update_fields=[*changed, "updated_at"])
+            record("policy", locked.public_id, project_id=None, before=before, after=changed)
+    return locked
+
+
+def _locked(policy: Policy) -> Policy:
+    """Hold a policy's row: whoever is attaching it has to wait, and then finds it or finds it gone."""
+    locked = Policy.objects.select_for_update().filter(pk=policy.pk).first()
+    if locked is None:
+        raise NotFound(NO_POLICY)
+    return locked
 
 
 def delete_policy(*, policy: Policy) -> None:
-    """Delete a policy. Its users lose what it granted; a key that had it keeps being restricted."""
-    with transaction.atomic():
-        before = {"name": policy.name, "document": policy.document}
-        record("policy", policy.public_id, project_id=None, before=before)
-        policy.delete()
+    """Delete a policy. Its users lose what it granted; a key that had it keeps being restricted.
+
+    Raises ``NotFound`` and ``ServiceUnavailable``.
+    """
+    with short_transaction():
+        locked = _locked(policy)
+        before = {"name": locked.name, "document": locked.document}
+        record("policy", locked.public_id, project_id=None, before=before)
+        locked.delete()
 
 
 def named_policies(access: Access, public_ids: Sequence[str]) -> list[Policy]:
@@ -74,11 +93,21 @@ def named_policies(access: Access, public_ids: Sequence[str]) -> list[Policy]:
 
 
 def attach_user_policies(*, user: User, policies: Iterable[Policy]) -> None:
-    """Replace the policies of a user."""
-    with transaction.atomic():
+    """Replace the policies of a user. Raises ``NotFound`` for a user that is gone, and ``ServiceUnavailable``."""
+    with short_transaction():
+        if not User.objects.select_for_update(no_key=True).filter(pk=user.pk).exists():
+            raise NotFound("There is no such user.")
         before = sorted(user.policies.values_list("public_id", flat=True))
         wanted = list(policies)
         after = sorted(policy.public_id for policy in wanted)
         if before != after:
-            user.policies.set(wanted, clear=True)
+            replace_policies(user, wanted)
             record("user", user.public_id, project_id=None, before={"policy_ids": before}, after={"policy_ids": after})
+
+
+def replace_policies(holder: User | ApiKey, policies: Iterable[Policy]) -> None:
+    """Replace the policies of a user or a key, whose row the caller holds; their order is kept."""
+    holder.policies.clear()
+    attached: Any = type(holder).policies.through
+    holder_id = "user_id" if isinstance(holder, User) else "apikey_id"
+    attached.objects.bulk_create(attached(**{holder_id: holder.pk, "policy": policy}) for policy in policies)

@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from soat.audit.services import record
 from soat.core.broker import publish_on_commit
-from soat.tenancy.deletion import delete_empty_project, mark_project_deleted, purge_project
+from soat.core.db import short_transaction
+from soat.core.errors import NotFound
+from soat.tenancy.deletion import REQUEST_SECONDS, delete_empty_project, mark_project_deleted, purge_project
 from soat.tenancy.models import Project
 from soat.tenancy.tasks import purge
 
@@ -22,15 +24,18 @@ def create_project(*, name: str) -> Project:
 
 
 def update_project(*, project: Project, changes: Mapping[str, Any]) -> Project:
-    """Rename a project."""
-    if "name" in changes and changes["name"] != project.name:
-        before = {"name": project.name}
-        project.name = changes["name"]
-        project.updated_at = timezone.now()
-        with transaction.atomic():
-            project.save(update_fields=["name", "updated_at"])
-            record("project", project.public_id, project_id=project.pk, before=before, after=changes)
-    return project
+    """Rename a project. Raises ``NotFound`` for one that is gone, and ``ServiceUnavailable``."""
+    with short_transaction():
+        locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk, deleting_at=None).first()
+        if locked is None:
+            raise NotFound("There is no such project.")
+        before = {"name": locked.name}
+        if changes.get("name", locked.name) != locked.name:
+            locked.name = changes["name"]
+            locked.updated_at = timezone.now()
+            locked.save(update_fields=["name", "updated_at"])
+            record("project", locked.public_id, project_id=locked.pk, before=before, after=changes)
+    return locked
 
 
 def delete_project(*, project: Project, force: bool = False) -> None:
@@ -45,7 +50,6 @@ def delete_project(*, project: Project, force: bool = False) -> None:
         record("project", project.public_id, project_id=None, before=gone)
         return
     record("project", project.public_id, project_id=None, before=gone)
-    if mark_project_deleted(project=project):
-        purge_project(project.pk)
-    else:
+    is_small = mark_project_deleted(project=project)
+    if not (is_small and purge_project(project.pk, seconds=REQUEST_SECONDS)):
         publish_on_commit(purge, project.pk)

@@ -6,10 +6,12 @@ from django.contrib.auth import password_validation
 from django.contrib.auth.hashers import check_password, make_password
 from django.core.exceptions import ValidationError as PasswordRefused
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from soat.audit.services import record
-from soat.core.errors import Conflict, Forbidden, Unauthorized, ValidationFailed
+from soat.core.db import short_transaction
+from soat.core.errors import Conflict, NotFound, Unauthorized, ValidationFailed
 from soat.tenancy.models import Role, User
 from soat.tenancy.throttles import forgive_attempts, note_attempt
 from soat.tenancy.tokens import issue_jwt
@@ -65,15 +67,22 @@ def create_user(*, username: str, password: str, role: str = Role.USER) -> User:
 
 
 def delete_user(*, user: User) -> None:
-    """Delete a user with its keys and sessions. Raises ``Forbidden`` for the last admin that can log in."""
-    with transaction.atomic():
-        # Locked in one order, so that two admins who delete each other at once leave one.
-        admins = User.objects.select_for_update().filter(is_superuser=True, is_active=True).order_by("pk")
-        left = {pk for pk in admins.values_list("pk", flat=True) if pk != user.pk}
-        if user.is_superuser and not left:
-            raise Forbidden("This is the last admin: make another one first.")
-        record("user", user.public_id, project_id=None, before={"username": user.username, "role": user.role})
-        user.delete()
+    """Delete a user with its keys and sessions.
+
+    Raises ``Conflict`` for the last admin that can log in, ``NotFound`` and ``ServiceUnavailable``.
+    """
+    with short_transaction():
+        # Locked in one order, so that two admins who delete each other at once leave one. The user's own
+        # lock keeps others from making a key for it meanwhile.
+        involved = Q(pk=user.pk) | Q(is_superuser=True, is_active=True)
+        locked = {row.pk: row for row in User.objects.select_for_update().filter(involved).order_by("pk")}
+        going = locked.pop(user.pk, None)
+        if going is None:
+            raise NotFound("There is no such user.")
+        if going.is_superuser and not locked:
+            raise Conflict("This is the last admin: make another one first.", code="LAST_ADMIN")
+        record("user", going.public_id, project_id=None, before={"username": going.username, "role": going.role})
+        going.delete()
 
 
 def assign_role(user: User, role: str) -> None:

@@ -108,7 +108,7 @@ def count_request(caller: Caller) -> dict[str, str]:
     limit = caller.rate_limit if caller.rate_limit is not None else settings.RATE_LIMIT_PER_MINUTE
     if not limit:
         return {}
-    now = int(time.time())
+    now = _seconds()
     left = MINUTE - now % MINUTE
     name = f"soat:requests:{caller.key_public_id or caller.user_public_id}:{now // MINUTE}"
     try:
@@ -136,3 +136,7 @@ def _redis(broker_url: str) -> Redis:
     """Return a client of the broker; a broker that cannot be asked in this way raises ``ValueError`` later on."""
     url = broker_url.split(";", maxsplit=1)[0].replace("redis+socket://", "unix://", 1)
     return Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
+
+
+def _seconds() -> int:
+    return int(time.time())

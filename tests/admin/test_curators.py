@@ -10,6 +10,7 @@ from django.test import Client
 from documents.models import Document, DocumentChunk, DocumentPage, IngestionAttempt
 from memories.models import Memory, MemoryEntry
 from soat.files.models import File
+from soat.tenancy import deletion
 from soat.tenancy.models import ApiKey, Project, ProjectMembership, Role, User
 from tests.admin.conftest import Desk, Knowledge, curators
 from tests.admin.test_knowledge import act, document_form, errors_of, messages_of
@@ -233,6 +234,13 @@ def test_a_project_that_is_taken_away_is_gone_at_once(desk: Desk) -> None:
     ProjectMembership.objects.filter(user=desk.curator_user).delete()
     assert not list(desk.curator.get(page(Memory, "changelist")).context["cl"].result_list)
     assert desk.curator.get(page(Memory, "change", desk.a.memory.pk)).status_code == 302
+
+
+def test_a_project_that_is_being_deleted_is_gone_at_once(desk: Desk) -> None:
+    deletion.mark_project_deleted(project=desk.a.project)
+    assert not list(desk.curator.get(page(Memory, "changelist")).context["cl"].result_list)
+    assert list(desk.admin.get(page(Project, "changelist")).context["cl"].result_list) == [desk.b.project]
+    assert desk.admin.get(page(Project, "change", desk.a.project.pk)).status_code == 302
 
 
 def test_two_projects_are_both_seen(desk: Desk) -> None:

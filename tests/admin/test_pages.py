@@ -15,13 +15,15 @@ from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from documents.models import Document, DocumentChunk, DocumentPage, IngestionAttempt
 from embeddings.models import EmbeddingSpace, StoredVector
 from memories.models import Memory, MemoryEntry
 from memories.services import IncomingFact, write_entry
+from soat.audit.models import AuditEvent
 from soat.files.models import File, ReleasedBytes, UploadToken
-from soat.tenancy.models import ApiKey, Policy, Project, ProjectMembership, User
+from soat.tenancy.models import ApiKey, LoginAttempts, Policy, Project, ProjectMembership, User
 from tests.admin.conftest import Desk
 from tests.tenancy.policies import allow, policy
 
@@ -32,6 +34,7 @@ OBJECTS: dict[type[Model], Callable[[Desk], Model]] = {
     Group: lambda desk: Group.objects.get(name="curators"),
     Project: lambda desk: desk.a.project,
     ApiKey: lambda desk: desk.a.key,
+    AuditEvent: lambda desk: AuditEvent.objects.create(at=timezone.now(), after={"name": "x"}),
     Policy: lambda desk: policy(allow("memories:*")),
     File: lambda desk: desk.a.file,
     EmbeddingSpace: lambda desk: EmbeddingSpace.objects.get(is_current=True),
@@ -42,7 +45,7 @@ OBJECTS: dict[type[Model], Callable[[Desk], Model]] = {
     Memory: lambda desk: desk.a.memory,
     MemoryEntry: lambda desk: desk.a.entry,
 }
-READ_ONLY: list[type[Model]] = [EmbeddingSpace, IngestionAttempt, DocumentPage, DocumentChunk]
+READ_ONLY: list[type[Model]] = [AuditEvent, EmbeddingSpace, IngestionAttempt, DocumentPage, DocumentChunk]
 FILTERS = [
     (User, "role__exact=admin"),
     (User, "is_staff__exact=1"),
@@ -83,7 +86,8 @@ def counted(client: Client, url: str) -> tuple[Any, int]:
 
 
 def test_every_model_is_in_the_admin() -> None:
-    elsewhere = {LogEntry, Permission, ContentType, Session, ProjectMembership, ReleasedBytes, UploadToken}
+    elsewhere = {LogEntry, Permission, ContentType, Session, ProjectMembership}
+    elsewhere |= {ReleasedBytes, UploadToken, LoginAttempts}
     ours = {
         model
         for model in apps.get_models()

@@ -216,7 +216,7 @@ def test_an_upload_costs_few_queries(committed_cast: Cast, local_store: Store) -
     written = [
         query["sql"] for query in queries if not query["sql"].startswith(("BEGIN", "COMMIT", "SAVEPOINT", "REL"))
     ]
-    assert len(written) == 4, written  # the key, its project, the path, the row
+    assert len(written) == 5, written  # the key, its project, the path, the row, the line of the audit trail
 
 
 def test_a_stored_file_is_readable_by_its_owner_only(local_store: Store) -> None:

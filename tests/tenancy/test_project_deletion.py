@@ -9,6 +9,7 @@ from django.apps import apps
 from django.core.files.storage import default_storage
 from django.db import models
 
+from documents.attempts import AttemptLost, claim, fenced
 from documents.models import Document, DocumentChunk, IngestionAttempt
 from documents.pipeline import ingest
 from memories.models import Memory, MemoryEntry
@@ -18,7 +19,7 @@ from soat.tenancy import deletion, tasks
 from soat.tenancy.models import ApiKey, Project
 from tests.api.answers import body_of, error_of, names_field, rows_of
 from tests.conftest import Cast
-from tests.memories.crowd import at_once
+from tests.memories.crowd import at_once, holding
 from tests.tenancy.policies import allow, caller_with
 
 PROJECTS, MEMORIES, ENTRIES, DOCUMENTS, FILES = (
@@ -146,6 +147,53 @@ def _raise(*args: Any) -> None:
     raise RuntimeError("cut off")
 
 
+def test_what_takes_a_request_too_long_is_left_to_a_task(committed_cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    cast = committed_cast
+    fill(cast)
+    monkeypatch.setattr("soat.tenancy.projects.REQUEST_SECONDS", 0.0)
+    assert cast.admin.delete(path_of(cast.project_a, "?force=true")).status_code == 204
+    assert File.objects.filter(project=cast.project_a).count() == 2
+    error_of(cast.admin.get(path_of(cast.project_a)), 404, "RESOURCE_NOT_FOUND")
+    tasks.purge(cast.project_a.pk)
+    assert rows_left(cast.project_a.pk) == {}
+
+
+def test_a_row_that_somebody_holds_delays_nobody(committed_cast: Cast, settings: Any) -> None:
+    cast = committed_cast
+    fill(cast)
+    settings.LOCK_TIMEOUT_MS = 50
+    with holding(Memory.objects.get(project=cast.project_a)):
+        assert cast.admin.delete(path_of(cast.project_a, "?force=true")).status_code == 204
+        assert Memory.objects.filter(project=cast.project_a).exists()
+    tasks.purge_left()
+    assert rows_left(cast.project_a.pk) == {}
+
+
+def test_a_project_that_cannot_go_stops_no_other(committed_cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    cast = committed_cast
+    monkeypatch.setattr("soat.tenancy.deletion.FEW_ROWS", 0)
+    post(cast.b, MEMORIES, name="of B")
+    fill(cast)
+    for project in (cast.project_a, cast.project_b):
+        assert cast.admin.delete(path_of(project, "?force=true")).status_code == 204
+    monkeypatch.setattr("documents.services.release_bytes", _raise)
+    tasks.purge_left()
+    assert not Project.objects.filter(pk=cast.project_b.pk).exists()
+    assert Document.objects.filter(project=cast.project_a).exists()
+
+
+def test_a_project_that_cannot_go_takes_a_task_no_longer_than_its_time(
+    committed_cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cast = committed_cast
+    fill(cast)
+    monkeypatch.setattr("soat.tenancy.projects.REQUEST_SECONDS", 0.0)
+    monkeypatch.setattr("soat.tenancy.deletion._registered", {})
+    assert cast.admin.delete(path_of(cast.project_a, "?force=true")).status_code == 204
+    assert not deletion.purge_project(cast.project_a.pk, seconds=0.2)
+    assert Project.objects.filter(pk=cast.project_a.pk).exists()
+
+
 def test_bytes_that_could_not_be_deleted_are_tried_again(committed_cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     cast = committed_cast
     fill(cast)
@@ -206,6 +254,24 @@ def test_what_comes_in_while_a_project_goes_is_refused_or_goes_too(committed_cas
     tasks.purge_left()
     assert rows_left(cast.project_a.pk) == {}
     assert not Project.objects.filter(pk=cast.project_a.pk).exists()
+
+
+def test_a_worker_stops_where_a_project_is_being_deleted(committed_cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    cast = committed_cast
+    fill(cast)
+    queued = IngestionAttempt.objects.get(state="queued")
+    file = body_of(post(cast.a, f"{FILES}/upload/base64", content="eA==", filename="z.txt"), 201)["id"]
+    body_of(post(cast.a, f"{DOCUMENTS}/ingest", file_id=file), 202)
+    running = claim(IngestionAttempt.objects.exclude(pk=queued.pk).get(state="queued").pk, worker="w")
+    assert running is not None
+    monkeypatch.setattr("soat.tenancy.projects.REQUEST_SECONDS", 0.0)
+    assert cast.admin.delete(path_of(cast.project_a, "?force=true")).status_code == 204
+    chunks = DocumentChunk.objects.count()
+    ingest(queued.pk)
+    queued.refresh_from_db()
+    assert (queued.state, DocumentChunk.objects.count()) == ("queued", chunks)
+    with pytest.raises(AttemptLost), fenced(running):
+        pytest.fail("the attempt counts no more")
 
 
 def test_a_worker_changes_nothing_in_a_project_that_is_gone(committed_cast: Cast) -> None:

@@ -156,7 +156,7 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
         super().delete_model(request, obj)
 
     def remove(self, obj: User) -> None:
-        """Delete the user. Raises ``Forbidden`` for the last admin."""
+        """Delete the user. Raises ``Conflict`` for the last admin."""
         services.delete_user(user=obj)
 
     def deletion_effects(self, obj: User) -> list[str]:
@@ -222,8 +222,8 @@ class ProjectAdmin(SuperuserOnly, ServiceAdmin):
         return moment(project.created_at)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
-        """Return the projects that the user may see."""
-        return staff_scope(request).filter(super().get_queryset(request), "id")
+        """Return the projects that the user may see; one that is being deleted is gone here too."""
+        return staff_scope(request).filter(super().get_queryset(request), "id").filter(deleting_at=None)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let every staff user choose among their own projects; the pages are for superusers."""

@@ -11,7 +11,7 @@ from soat.tenancy.staff.theme import AuthenticationForm
 from soat.tenancy.throttles import forgive_attempts, note_attempt
 
 
-class ThrottledLoginForm(AuthenticationForm):  # type: ignore[misc,valid-type]  # the package has no types
+class ThrottledLoginForm(AuthenticationForm):
     """Username and password, with growing pauses after failures; the API's logins count as well."""
 
     def clean(self) -> Any:

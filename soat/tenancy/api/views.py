@@ -232,7 +232,7 @@ class PolicyViewSet(ResourceViewSet):
         return Response(status=204)
 
     def _policy(self, policy_id: str) -> Policy:
-        return self.access.get(Policy.objects.all(), policy_id, "There is no such policy.")
+        return self.access.get(Policy.objects.all(), policy_id, policies.NO_POLICY)
 
 
 class ApiKeyViewSet(ResourceViewSet):
@@ -311,7 +311,7 @@ class ApiKeyViewSet(ResourceViewSet):
         return policies.named_policies(self.caller.access("policies:GetPolicy"), body["policy_ids"])
 
     def _record(self, key: ApiKey) -> dict[str, Any]:
-        return represent_api_key(keys.own_keys(self.caller).get(pk=key.pk))
+        return represent_api_key(keys.reread_key(self.caller, key))
 
     def _binding(self, project_id: str | None) -> Project | None:
         """Return the project to bind to. A bound key only makes keys for its own project, never a wider one."""

@@ -26,8 +26,8 @@ def _scope_of(user: object) -> ProjectScope:
         return NO_PROJECT
     if user.is_superuser:
         return ALL_PROJECTS
-    ids = ProjectMembership.objects.filter(user=user).order_by("project_id").values_list("project_id", flat=True)
-    return ProjectScope(everything=False, ids=tuple(ids))
+    given = ProjectMembership.objects.filter(user=user, project__deleting_at=None).order_by("project_id")
+    return ProjectScope(everything=False, ids=tuple(given.values_list("project_id", flat=True)))
 
 
 def is_superuser(request: HttpRequest) -> bool:

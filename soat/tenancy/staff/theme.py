@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin, TabularInline
     from django.contrib.admin.filters import ChoicesFieldListFilter, RelatedFieldListFilter, SimpleListFilter
     from django.contrib.admin.views.main import ChangeList
-    from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm
+    from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, AuthenticationForm
     from django.forms import CheckboxInput, ClearableFileInput, NumberInput, Select, Textarea, TextInput
 
     AutocompleteFilter = RelatedFieldListFilter
@@ -23,7 +23,7 @@ else:
     from unfold.contrib.filters.admin import AutocompleteSelectFilter as AutocompleteFilter
     from unfold.contrib.filters.admin import ChoicesDropdownFilter as ChoicesFilter
     from unfold.contrib.filters.admin import DropdownFilter, TextFilter
-    from unfold.forms import AdminPasswordChangeForm
+    from unfold.forms import AdminPasswordChangeForm, AuthenticationForm
     from unfold.forms import UserCreationForm as AdminUserCreationForm
     from unfold.views import ChangeList
     from unfold.widgets import UnfoldAdminFileFieldWidget as FileInput
@@ -40,6 +40,7 @@ else:
 __all__ = [
     "AdminPasswordChangeForm",
     "AdminUserCreationForm",
+    "AuthenticationForm",
     "AutocompleteFilter",
     "ChangeList",
     "ChoicesFilter",

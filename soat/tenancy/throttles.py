@@ -133,8 +133,11 @@ def count_request(caller: Caller) -> dict[str, str]:
 
 @functools.cache
 def _redis(broker_url: str) -> Redis:
-    """Return a client of the broker; a broker that cannot be asked in this way raises ``ValueError`` later on."""
-    url = broker_url.split(";", maxsplit=1)[0].replace("redis+socket://", "unix://", 1)
+    """Return a client of the broker. Raises ``ValueError`` for a broker that cannot be asked in this way."""
+    url = broker_url.split(";", maxsplit=1)[0]
+    if url.startswith("redis+socket://"):
+        # Celery's spelling of a socket, and of the database behind it.
+        url = url.replace("redis+socket://", "unix://", 1).replace("virtual_host=", "db=")
     return Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
 
 

@@ -17,7 +17,7 @@ SCHEMA := $(LOCAL) $(MANAGE) spectacular --format openapi-json --validate --fail
 PERMISSIONS := $(LOCAL) $(MANAGE) permissions docs/permissions.md
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check format openapi permissions lock locks clean standalone-packages dev-packages
+.PHONY: help demo run test bench check format openapi permissions lock locks clean standalone-packages dev-packages
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ run: standalone-packages ## run a server on this machine until Ctrl-C (state in 
 
 test: dev-packages check ## check, then run the tests
 	$(PY) -m pytest $(ARGS)
+
+bench: standalone-packages ## measure what the door costs beside an empty view
+	$(PY) -m benchmarks.door
 
 check: dev-packages ## lint, types, import order, migrations, OpenAPI document
 	$(PY) -m ruff check

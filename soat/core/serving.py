@@ -3,6 +3,7 @@
 Nothing decides by it what a caller may do: that is handed on explicitly.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,9 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from soat.core.openapi import operation_id_of
+
+_BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]+)\](?::\d+)?")
+_WITH_PORT = re.compile(r"(\d+\.\d+\.\d+\.\d+):\d+")
 
 _serving: ContextVar[HttpRequest | None] = ContextVar("serving", default=None)
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -42,16 +46,26 @@ def client_address(request: HttpRequest) -> str:
     """Return the address of the client, an empty string where none is known.
 
     Behind proxies it is in ``X-Forwarded-For``, as many places from its end as proxies are trusted: what
-    stands before that, anybody may have written.
+    stands before that, anybody may have written. Where the header does not say it, it is whoever connected.
     """
-    found = request.META.get("REMOTE_ADDR", "")
-    if settings.TRUSTED_PROXIES:
-        forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-        found = forwarded[-settings.TRUSTED_PROXIES] if len(forwarded) >= settings.TRUSTED_PROXIES else ""
+    connected = _readable(request.META.get("REMOTE_ADDR", ""))
+    if not settings.TRUSTED_PROXIES:
+        return connected
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    if len(forwarded) < settings.TRUSTED_PROXIES:
+        return connected
+    return _readable(forwarded[-settings.TRUSTED_PROXIES]) or connected
+
+
+def _readable(text: str) -> str:
+    """Return an address without the port that some proxies write behind it, an empty string for what is none."""
+    host = _BRACKETED.fullmatch(text.strip()) or _WITH_PORT.fullmatch(text.strip())
     try:
-        return str(ip_address(found))
+        address = ip_address(host[1] if host else text.strip())
     except ValueError:
         return ""
+    # A server that listens on IPv6 for both sees the clients of IPv4 in here.
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def operation_name(request: HttpRequest) -> str:

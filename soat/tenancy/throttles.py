@@ -1,17 +1,20 @@
 """How often somebody may try a password, and how often a key may ask."""
 
-import functools
 import hashlib
 import logging
+import math
+import threading
 import time
 import unicodedata
 from datetime import datetime, timedelta
 from ipaddress import ip_network
+from typing import Any
 
+from celery import current_app
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from redis import Redis
+from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from soat.core.errors import TooManyRequests
@@ -27,6 +30,8 @@ FREE_PER_ADDRESS = 30
 LONGEST_PAUSE = timedelta(minutes=15)
 FORGOTTEN_AFTER = timedelta(hours=1)
 MINUTE = 60
+REST_SECONDS = 5
+_IMPATIENT = {"socket_timeout": 0.5, "socket_connect_timeout": 0.5, "max_retries": 1, "interval_start": 0}
 
 
 def note_attempt(*, username: str, address: str) -> None:
@@ -37,11 +42,12 @@ def note_attempt(*, username: str, address: str) -> None:
     """
     now = timezone.now()
     with transaction.atomic():
-        pauses = [_counted(subject, free, now) for subject, free in _subjects(username, address)]
-    left = max(pauses, default=timedelta())
-    if left > timedelta():
-        seconds = int(left.total_seconds()) + 1
-        raise TooManyRequests(f"Too many failed logins: try again in {seconds} seconds.", retry_after=seconds)
+        left = max(_counted(subject, free, now) for subject, free in _subjects(username, address))
+        if left > timedelta():
+            # What is refused is not counted, neither for the account nor for the address: else whoever goes on
+            # asking would keep the pause of somebody else from ending.
+            seconds = math.ceil(left.total_seconds())
+            raise TooManyRequests(f"Too many failed logins: try again in {seconds} seconds.", retry_after=seconds)
 
 
 def forgive_attempts(*, username: str, address: str) -> None:
@@ -64,8 +70,7 @@ def forget_attempts() -> None:
 
 def _counted(subject: bytes, free: int, now: datetime) -> timedelta:
     """Return how long this attempt has to wait; one that need not is counted."""
-    LoginAttempts.objects.bulk_create([LoginAttempts(subject=subject, last_at=now)], ignore_conflicts=True)
-    row = LoginAttempts.objects.select_for_update().get(subject=subject)
+    row = _held(subject, now)
     if row.blocked_until is not None and row.blocked_until > now:
         return row.blocked_until - now
     if now - row.last_at > FORGOTTEN_AFTER:
@@ -75,6 +80,17 @@ def _counted(subject: bytes, free: int, now: datetime) -> timedelta:
     row.blocked_until = now + pause_after(row.failures, free) if row.failures > free else None
     row.save(update_fields=["failures", "last_at", "blocked_until"])
     return timedelta()
+
+
+def _held(subject: bytes, now: datetime) -> LoginAttempts:
+    """Return the row of a subject, locked; in one statement, since a login that succeeds may delete it any time."""
+    rows = LoginAttempts.objects.raw(
+        "INSERT INTO tenancy_loginattempts (subject, failures, last_at) VALUES (%s, 0, %s)"
+        " ON CONFLICT (subject) DO UPDATE SET subject = EXCLUDED.subject"
+        " RETURNING id, subject, failures, last_at, blocked_until",
+        [subject, now],
+    )
+    return rows[0]
 
 
 def pause_after(failures: int, free: int) -> timedelta:
@@ -110,14 +126,8 @@ def count_request(caller: Caller) -> dict[str, str]:
         return {}
     now = _seconds()
     left = MINUTE - now % MINUTE
-    name = f"soat:requests:{caller.key_public_id or caller.user_public_id}:{now // MINUTE}"
-    try:
-        with _redis(settings.CELERY_BROKER_URL).pipeline() as pipe:
-            pipe.incr(name)
-            pipe.expire(name, 2 * MINUTE)
-            count = int(pipe.execute()[0])
-    except (RedisError, OSError, ValueError) as error:
-        logger.warning("Requests are not counted, since the broker does not answer: %s", error)
+    count = _tally.add(f"soat:requests:{caller.key_public_id or caller.user_public_id}:{now // MINUTE}")
+    if count is None:
         return {}
     headers = {
         "RateLimit-Limit": str(limit),
@@ -131,14 +141,50 @@ def count_request(caller: Caller) -> dict[str, str]:
     return headers
 
 
-@functools.cache
-def _redis(broker_url: str) -> Redis:
-    """Return a client of the broker. Raises ``ValueError`` for a broker that cannot be asked in this way."""
-    url = broker_url.split(";", maxsplit=1)[0]
-    if url.startswith("redis+socket://"):
-        # Celery's spelling of a socket, and of the database behind it.
-        url = url.replace("redis+socket://", "unix://", 1).replace("virtual_host=", "db=")
-    return Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
+class Tally:
+    """Counters in the broker, reached as Celery reaches it: several servers, a sentinel, a socket, TLS.
+
+    After a failure it is left alone for a while, so that a broker that hangs does not hold up every request,
+    and does not fill the log.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        self._rests_until = 0.0
+
+    def add(self, name: str) -> int | None:
+        """Add one to a counter that lasts for the minute, and return it; None when that cannot be done now."""
+        if time.monotonic() < self._rests_until:
+            return None
+        try:
+            with self._client().pipeline() as pipe:
+                pipe.incr(name)
+                pipe.expire(name, 2 * MINUTE)
+                return int(pipe.execute()[0])
+        except (OSError, KombuError, RedisError) as error:
+            self.reset()
+            self._rests_until = time.monotonic() + REST_SECONDS
+            logger.warning("For %d s requests are not counted, the broker does not answer: %s", REST_SECONDS, error)
+            return None
+
+    def reset(self) -> None:
+        """Forget the connection; the next counter makes a new one, which may lead to another server."""
+        with self._lock:
+            connection, self._connection, self._rests_until = self._connection, None, 0.0
+        if connection is not None:
+            connection.collect(socket_timeout=1)
+
+    def _client(self) -> Any:
+        with self._lock:
+            if self._connection is None:
+                connection = current_app.connection_for_write(transport_options=_IMPATIENT)
+                connection.ensure_connection(max_retries=1, interval_start=0, interval_max=0)
+                self._connection = connection
+            return self._connection.default_channel.client
+
+
+_tally = Tally()
 
 
 def _seconds() -> int:

@@ -1,5 +1,6 @@
 """What policies let through, as a client sees it: lists, rows, changes, keys."""
 
+import re
 from typing import Any
 
 import pytest
@@ -260,6 +261,47 @@ def test_a_request_with_a_key_and_policies_costs_one_query_more_than_its_own(cas
             (True, False),
             (False, True),
         ]
+
+
+@pytest.mark.parametrize(
+    ("path", "tables"),
+    [
+        (MEMORIES, ["memories_memory", "memories_memory"]),
+        (DOCUMENTS, ["documents_document", "documents_document"]),
+        (FILES, ["files_file", "files_file"]),
+        ("/api/v1/projects", ["tenancy_project", "tenancy_project"]),
+        (f"{ENTRIES}?memory_id={{memory}}", ["memories_memory", "memories_memoryentry", "memories_memoryentry"]),
+        (f"{MEMORIES}/{{memory}}", ["memories_memory"]),
+        (f"{DOCUMENTS}/{{document}}/tags", ["documents_document"]),
+    ],
+)
+def test_what_a_request_reads(cast: Cast, path: str, tables: list[str]) -> None:
+    """The caller, then the page and the total, whatever the caller's rights come from."""
+    path = path.format(memory=memory(cast.admin, cast.project_a), document=document(cast.admin, cast.project_a, "/x"))
+    granted = allow(on=f"srn:{cast.project_a.public_id}:*:*")
+    narrow = [allow(on=f"srn:{cast.project_a.public_id}:*:*", StringNotEquals={"soat:ResourceTag/secret": "yes"})]
+    owner = user_with(granted)
+    _, own_policies = key_with(owner, *narrow)
+    for client, first in (
+        (cast.a, "tenancy_apikey"),
+        (cast.admin, "tenancy_user"),
+        (session_of(owner), "tenancy_user"),
+        (own_policies, "tenancy_apikey"),
+    ):
+        body_of(client.get(path))
+        with CaptureQueriesContext(connection) as queries:
+            body_of(client.get(path))
+        read = [_first_table(query["sql"]) for query in queries]
+        assert read == [first, *tables]
+
+
+def _first_table(sql: str) -> str:
+    """Return the table that a statement is about: the last FROM outside of subqueries."""
+    while (shorter := re.sub(r"\([^()]*\)", "", sql)) != sql:
+        sql = shorter
+    found = re.search(r'FROM "(\w+)"', sql)
+    assert found is not None, sql
+    return found[1]
 
 
 def test_users_are_deleted_with_their_sessions(cast: Cast) -> None:

@@ -42,7 +42,14 @@ from soat.engine.chunk import (
 )
 from soat.engine.match import join_path, split_path
 from soat.files.models import File
-from soat.files.services import NewFile, insert_file_row, path_taken, refuse_taken_path, release_bytes
+from soat.files.services import (
+    NewFile,
+    insert_file_row,
+    path_taken,
+    record_deleted_file,
+    refuse_taken_path,
+    release_bytes,
+)
 from soat.files.storage import discard_bytes, save_bytes
 from soat.tenancy.models import Project
 
@@ -190,7 +197,8 @@ def update_document(*, document: Document, changes: Mapping[str, Any]) -> Docume
                     "The document's chunk values have just been changed; try again.", retry_after=1
                 )
             _apply_changes(locked, fields)
-            _record(locked, {"content": _settled_text(locked)}, {"content": content})
+            if (old := _settled_text(locked)) != content:
+                _record(locked, {"content": old}, {"content": content})
             old_key = _replace_bytes(locked.file_id, key=key, size=len(raw), content_type=document.file.content_type)
             _settle_text(locked, content, chunks, embedded)
             release_bytes(old_key)
@@ -220,6 +228,7 @@ def delete_document(*, document: Document) -> None:
         _record(locked, {name: getattr(locked, name) for name in ("path", "title", "tags", "metadata")}, None)
         locked.delete()
         if locked.owns_file:
+            record_deleted_file(file)
             file.delete()
             release_bytes(file.storage_key)
 

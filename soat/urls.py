@@ -9,6 +9,7 @@ from rest_framework.permissions import AllowAny
 from soat.api.errors import not_found
 from soat.api.health import health, ready
 from soat.operations.views import metrics
+from soat.tenancy.admin.login import login
 
 urlpatterns = [
     path("health", health),
@@ -24,6 +25,7 @@ urlpatterns = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # The theme's search for pages is not shown anywhere.
     path("admin/search/", not_found),
+    path("admin/login/", login),
     path("admin/", admin.site.urls),
     re_path(r"^.*$", not_found),
 ]

@@ -17,6 +17,7 @@ class AuditEvent(models.Model):
     user = models.CharField(max_length=40, blank=True)
     username = models.CharField(max_length=150, blank=True)
     key = models.CharField(max_length=40, blank=True)
+    key_name = models.CharField(max_length=255, blank=True, default="")
     operation = models.CharField(max_length=100)
     resource_type = models.CharField(max_length=40)
     resource_id = models.CharField(max_length=40, db_index=True)

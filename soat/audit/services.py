@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.utils import timezone
 
 from soat.audit.models import AuditEvent
@@ -38,16 +39,15 @@ def record(
     if not settings.AUDIT_ENABLED or request is None or not (before or after):
         return
     user: Any = getattr(request, "user", None)
-    name = operation_name(request)
-    if name == "admin" and request.resolver_match is not None:
-        name = f"admin: {request.resolver_match.url_name}"
+    by_token: Any = getattr(request, "auth", None)
     AuditEvent.objects.create(
         at=timezone.now(),
         project_id=project_id,
         user=getattr(user, "public_id", ""),
         username=getattr(user, "username", ""),
-        key=getattr(getattr(request, "auth", None), "key_public_id", None) or "",
-        operation=name[:100],
+        key=getattr(by_token, "key_public_id", None) or "",
+        key_name=getattr(by_token, "key_name", None) or "",
+        operation=_operation(request)[:100],
         resource_type=resource_type,
         resource_id=resource_id,
         before=_shown(before),
@@ -55,6 +55,16 @@ def record(
         request_id=served_request_id(),
         address=client_address(request),
     )
+
+
+def _operation(request: HttpRequest) -> str:
+    """Return the operationId, or the page of the admin and the action that was chosen on it."""
+    name = operation_name(request)
+    match = request.resolver_match
+    if name != "admin" or match is None:
+        return name
+    action = request.POST.get("action", "") if str(match.url_name).endswith("_changelist") else ""
+    return " ".join(filter(None, (f"admin: {match.url_name}", action)))
 
 
 def _shown(values: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -208,12 +208,21 @@ def purge_files(project_id: int, limit: int) -> int:
 
 
 def delete_file(file: File) -> None:
-    """Delete the row and, once that is committed, the bytes. Raises ``Conflict`` while a document stands on it."""
+    """Delete the row and, once that is committed, the bytes.
+
+    Raises ``Conflict`` while a document stands on it, ``NotFound`` and ``ServiceUnavailable``.
+    """
     try:
-        with transaction.atomic():
-            before = {name: getattr(file, name) for name in ("filename", "path", "content_type", "size")}
-            record("file", file.public_id, project_id=file.project_id, before=before)
-            file.delete()
-            release_bytes(file.storage_key)
+        with short_transaction():
+            locked = _locked(file)
+            record_deleted_file(locked)
+            locked.delete()
+            release_bytes(locked.storage_key)
     except (ProtectedError, IntegrityError):  # the latter for a document that was made in this moment
         raise Conflict("A document stands on this file: delete it first.", code="FILE_HAS_DEPENDENTS") from None
+
+
+def record_deleted_file(file: File) -> None:
+    """Write in the audit trail that a file goes."""
+    before = {name: getattr(file, name) for name in ("filename", "path", "content_type", "size", "metadata", "tags")}
+    record("file", file.public_id, project_id=file.project_id, before=before)

@@ -73,6 +73,7 @@ class Caller:
     known_projects: Mapping[str, int] = field(default_factory=dict)
     deleted_projects: tuple[int, ...] = ()
     rate_limit: int | None = None
+    key_name: str | None = None
 
     @property
     def policy_sets(self) -> tuple[PolicySet, ...]:

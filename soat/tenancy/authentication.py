@@ -71,6 +71,7 @@ def _by_key(token: str) -> tuple[User, Caller]:
         known_projects=_known(key.named_projects),
         deleted_projects=tuple(key.deleted_projects),
         rate_limit=key.rate_limit,
+        key_name=key.name,
     )
 
 

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
+from soat.audit.services import record
 from soat.core.db import short_transaction
 from soat.core.errors import Conflict, NotFound, ServiceUnavailable
 from soat.tenancy.models import Project
@@ -78,14 +79,22 @@ def delete_empty_project(*, project: Project) -> None:
                 code="PROJECT_HAS_DEPENDENTS",
                 meta={"dependents": contents},
             )
+        _record(project, force=False)
         project.delete()
     _purge(project_id)
 
 
 def mark_project_deleted(*, project: Project) -> bool:
     """Take a project away from every caller at once, and say whether few rows are left to be deleted in it."""
-    Project.objects.filter(pk=project.pk, deleting_at=None).update(deleting_at=timezone.now())
+    with transaction.atomic():
+        if Project.objects.filter(pk=project.pk, deleting_at=None).update(deleting_at=timezone.now()):
+            _record(project, force=True)
     return sum(project_contents(project).values()) <= FEW_ROWS
+
+
+def _record(project: Project, *, force: bool) -> None:
+    """Write the line that outlives the project: it stands in none, so that it is not deleted with it."""
+    record("project", project.public_id, project_id=None, before={"name": project.name, "force": force})
 
 
 def purge_project(project_id: int, *, seconds: float) -> bool:

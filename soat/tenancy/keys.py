@@ -20,11 +20,16 @@ NO_KEY = "There is no such API key."
 
 
 def create_api_key(
-    *, user_id: int, name: str, project: Project | None, policies: Sequence[Policy] | None = None
+    *,
+    user_id: int,
+    name: str,
+    project: Project | None,
+    policies: Sequence[Policy] | None = None,
+    rate_limit: int | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key and return it with its secret, which is not stored and cannot be shown again.
 
-    ``policies`` None or empty: the key may do what its user may.
+    ``policies`` None or empty: the key may do what its user may. ``rate_limit`` None: that of the server.
     """
     secret = new_api_key()
     with transaction.atomic():
@@ -33,6 +38,7 @@ def create_api_key(
             project=project,
             name=name,
             is_restricted=bool(policies),
+            rate_limit=rate_limit,
             key_prefix=secret[:KEY_PREFIX_SHOWN],
             key_hash=hash_api_key(secret),
         )

@@ -44,12 +44,9 @@ def delete_project(*, project: Project, force: bool = False) -> None:
     Raises ``Conflict`` while anything stands in it, unless ``force``: then rows and bytes go too. It is
     gone for every caller when this returns; many rows are removed afterwards, by a task.
     """
-    gone = {"name": project.name, "force": force}
     if not force:
         delete_empty_project(project=project)
-        record("project", project.public_id, project_id=None, before=gone)
         return
-    record("project", project.public_id, project_id=None, before=gone)
     is_small = mark_project_deleted(project=project)
     if not (is_small and purge_project(project.pk, seconds=REQUEST_SECONDS)):
         publish_on_commit(purge, project.pk)

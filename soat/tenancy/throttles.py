@@ -31,7 +31,8 @@ LONGEST_PAUSE = timedelta(minutes=15)
 FORGOTTEN_AFTER = timedelta(hours=1)
 MINUTE = 60
 REST_SECONDS = 5
-_IMPATIENT = {"socket_timeout": 0.5, "socket_connect_timeout": 0.5, "max_retries": 1, "interval_start": 0}
+# A thread takes a connection for a moment only, but no thread may be left without one.
+_IMPATIENT = {"socket_timeout": 0.5, "socket_connect_timeout": 0.5, "max_connections": 1_000, "max_retries": 1}
 
 
 def note_attempt(*, username: str, address: str) -> None:
@@ -150,7 +151,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._connection: Any = None
+        self._redis: Any = None
         self._rests_until = 0.0
 
     def add(self, name: str) -> int | None:
@@ -162,26 +163,28 @@ class Tally:
                 pipe.incr(name)
                 pipe.expire(name, 2 * MINUTE)
                 return int(pipe.execute()[0])
-        except (OSError, KombuError, RedisError) as error:
+        except (OSError, ValueError, KombuError, RedisError) as error:
             self.reset()
             self._rests_until = time.monotonic() + REST_SECONDS
             logger.warning("For %d s requests are not counted, the broker does not answer: %s", REST_SECONDS, error)
             return None
 
     def reset(self) -> None:
-        """Forget the connection; the next counter makes a new one, which may lead to another server."""
-        with self._lock:
-            connection, self._connection, self._rests_until = self._connection, None, 0.0
-        if connection is not None:
-            connection.collect(socket_timeout=1)
+        """Forget the connections; the next counter makes new ones, which may lead to another server.
+
+        They are not closed here: other threads may be at work with them.
+        """
+        self._redis = None
+        self._rests_until = 0.0
 
     def _client(self) -> Any:
         with self._lock:
-            if self._connection is None:
+            if self._redis is None:
                 connection = current_app.connection_for_write(transport_options=_IMPATIENT)
                 connection.ensure_connection(max_retries=1, interval_start=0, interval_max=0)
-                self._connection = connection
-            return self._connection.default_channel.client
+                channel: Any = connection.default_channel
+                self._redis = channel.client
+            return self._redis
 
 
 _tally = Tally()

@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
@@ -27,6 +28,7 @@ from soat.tenancy.staff.scope import staff_scope
 from soat.tenancy.staff.theme import AdminPasswordChangeForm, AdminUserCreationForm, ChoicesFilter, TabularInline
 
 LISTED = 10
+REDIRECT = 302
 
 
 class UserForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -145,6 +147,24 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
         after = {name: _audited(form.cleaned_data.get(name)) for name in changed}
         record("user", obj.public_id, project_id=None, before=before, after=after)
 
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """Save the projects that the user curates."""
+        before = _curated(form.instance)
+        super().save_formset(request, form, formset, change)
+        after = _curated(form.instance)
+        if after != before:
+            values = {"before": {"curates": before}, "after": {"curates": after}}
+            record("user", form.instance.public_id, project_id=None, **values)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> Any:
+        """Set a password, or take it away, in one transaction with the line that says so."""
+        with transaction.atomic():
+            response = super().user_change_password(request, id, form_url)
+            if request.method == "POST" and response.status_code == REDIRECT:
+                user = User.objects.get(pk=id)
+                record("user", user.public_id, project_id=None, after={"password": "(set anew)"})
+        return response
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody deletes themselves."""
         return super().has_delete_permission(request, obj) and (obj is None or obj != request.user)
@@ -175,6 +195,11 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
         return [Table("API keys", ("Key", "Begins with", "Bound to", "Created"), rows, more)]
 
 
+def _curated(user: User) -> list[str]:
+    projects = Project.objects.filter(memberships__user=user).order_by("pk")
+    return list(projects.values_list("public_id", flat=True))
+
+
 def _audited(value: Any) -> Any:
     """Return a form's value as the audit trail shows it."""
     if value is None or isinstance(value, bool | int | float | str):
@@ -192,6 +217,21 @@ class GroupAdmin(SuperuserOnly, DjangoGroupAdmin, DeskAdmin):
     search_fields = ("name",)
     text_lookups = ("name",)
     ordering = ("name",)
+
+    def save_model(self, request: HttpRequest, obj: Group, form: Any, change: bool) -> None:
+        """Save the group. Its line in the audit trail has its key: it has no public id."""
+        changed = list(form.changed_data)
+        before = {name: _audited(form.initial.get(name)) for name in changed} if change else None
+        super().save_model(request, obj, form, change)
+        after = {name: _audited(form.cleaned_data.get(name)) for name in changed}
+        record("group", str(obj.pk), project_id=None, before=before, after=after)
+
+    def remove(self, obj: Group) -> None:
+        """Delete the group."""
+        with transaction.atomic():
+            before = {"name": obj.name, "permissions": _audited(obj.permissions.all())}
+            record("group", str(obj.pk), project_id=None, before=before)
+            obj.delete()
 
 
 class ProjectForm(ServiceForm):
@@ -326,7 +366,13 @@ class ApiKeyAdmin(SuperuserOnly, ServiceAdmin):
         """Create the key, and keep its secret until the answer."""
         user, project = form.cleaned_data["user"], form.cleaned_data["project"]
         own = list(form.cleaned_data["policies"])
-        key, secret = keys.create_api_key(user_id=user.pk, name=form.value("name"), project=project, policies=own)
+        key, secret = keys.create_api_key(
+            user_id=user.pk,
+            name=form.value("name"),
+            project=project,
+            policies=own,
+            rate_limit=form.value("rate_limit"),
+        )
         key.secret = secret  # type: ignore[attr-defined]
         return key
 

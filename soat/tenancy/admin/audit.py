@@ -1,9 +1,11 @@
 """The audit trail in the admin: read, searched, never changed."""
 
 import json
-from typing import Any
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 
@@ -30,6 +32,54 @@ class TypeFilter(EqualTextFilter):
 
     title = "kind of row"
     parameter_name = "resource_type"
+
+
+class UserFilter(EqualTextFilter):
+    """Keep the changes of one user, also one that is gone."""
+
+    title = "user id"
+    parameter_name = "user"
+
+
+class ResourceFilter(EqualTextFilter):
+    """Keep the changes of one row."""
+
+    title = "id of the row"
+    parameter_name = "resource_id"
+
+
+class DayFilter(TextFilter):
+    """Keep the changes on one side of a day."""
+
+    lookup: ClassVar[str]
+    shift = timedelta()
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Narrow the list; a text that is no day is none."""
+        text = (self.value() or "").strip()
+        try:
+            day = date.fromisoformat(text) if text else None
+            begins = None if day is None else datetime.combine(day + self.shift, time(), UTC)
+        except (ValueError, OverflowError):
+            raise IncorrectLookupParameters from None
+        return queryset if begins is None else queryset.filter(**{self.lookup: begins})
+
+
+class FromFilter(DayFilter):
+    """Keep the changes from a day on."""
+
+    title = "from (2026-01-31, UTC)"
+    parameter_name = "from"
+    lookup = "at__gte"
+
+
+class UntilFilter(DayFilter):
+    """Keep the changes up to a day, and of that day."""
+
+    title = "until (2026-01-31, UTC)"
+    parameter_name = "until"
+    lookup = "at__lt"
+    shift = timedelta(days=1)
 
 
 class ProjectFilter(TextFilter):
@@ -60,12 +110,12 @@ class AuditEventAdmin(SuperuserOnly, ReadOnly, DeskAdmin):
         "shown_project",
         "address",
     )
-    list_filter = (TypeFilter, ProjectFilter)
+    list_filter = (TypeFilter, ResourceFilter, UserFilter, ProjectFilter, FromFilter, UntilFilter)
     search_help_text = "An id of what was changed, of a user or a key, or a user's name"
     date_hierarchy = None
     fields = (
-        *("shown_time", "username", "user", "key", "operation", "resource_type", "shown_resource", "shown_project"),
-        *("shown_before", "shown_after", "request_id", "address"),
+        *("shown_time", "username", "user", "shown_key", "operation", "resource_type", "shown_resource"),
+        *("shown_project", "shown_before", "shown_after", "request_id", "address"),
     )
     readonly_fields = fields
 
@@ -85,6 +135,11 @@ class AuditEventAdmin(SuperuserOnly, ReadOnly, DeskAdmin):
     def shown_time(self, event: AuditEvent) -> str:
         """Return when it happened."""
         return moment(event.at)
+
+    @admin.display(description="with the key")
+    def shown_key(self, event: AuditEvent) -> str:
+        """Return the name and the id of the key, as they were."""
+        return f"{event.key_name} ({event.key})" if event.key else NONE
 
     @admin.display(description="what")
     def shown_resource(self, event: AuditEvent) -> str:

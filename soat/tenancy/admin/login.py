@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 
 from soat.core.errors import TooManyRequests
 from soat.core.serving import client_address
@@ -14,6 +16,8 @@ from soat.tenancy.throttles import forgive_attempts, note_attempt
 class ThrottledLoginForm(AuthenticationForm):
     """Username and password, with growing pauses after failures; the API's logins count as well."""
 
+    pause: int | None = None
+
     def clean(self) -> Any:
         """Check the credentials. Raises ``ValidationError``."""
         username = self.cleaned_data.get("username") or ""
@@ -21,10 +25,21 @@ class ThrottledLoginForm(AuthenticationForm):
         try:
             note_attempt(username=username, address=address)
         except TooManyRequests as error:
+            self.pause = error.retry_after
             raise forms.ValidationError(error.message) from None
         values = super().clean()
         forgive_attempts(username=username, address=address)
         return values
+
+
+def login(request: HttpRequest) -> HttpResponse:
+    """Show the login page or let somebody in; 429 during a pause."""
+    response = admin.site.login(request)
+    form = (response.context_data or {}).get("form") if isinstance(response, TemplateResponse) else None
+    if isinstance(form, ThrottledLoginForm) and form.pause is not None:
+        response.status_code = TooManyRequests.status
+        response["Retry-After"] = str(form.pause)
+    return response
 
 
 admin.site.login_form = ThrottledLoginForm

@@ -1,11 +1,9 @@
 """The whole stack: which programs there are, what they are told, and in which order they come and go."""
 
-import math
 import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,21 +97,23 @@ class Stack:
         ]
 
     def _beat(self, celery: list[str]) -> Child:
-        schedule, begun = self._state.run / "celerybeat-schedule", math.inf
+        schedule = self._state.run / "celerybeat-schedule"
         # Without a pid file: one that a killed beat left behind would keep the next from starting.
         arguments = [*celery, "beat", "--schedule", str(schedule), "--pidfile=", "--loglevel", "INFO"]
         program = self._program("beat", arguments, layer=_ABOVE_THE_SERVERS, stop=_STOP_BEAT)
 
         def prepare() -> Program:
-            nonlocal begun
-            begun = time.time()
+            for file in _files_of(schedule):
+                file.unlink(missing_ok=True)
             return program
 
-        # Beat answers nobody, but it writes its schedule when it is up.
+        # Beat answers nobody, but it makes the file of its schedule when it is up. One that was there
+        # before would not tell: some kinds (Berkeley's ndbm) are not written to until beat ends. Nothing
+        # is lost with it, for the tasks come every minute or so.
         return Child(
             name="beat",
             prepare=prepare,
-            is_ready=lambda: _written_since(schedule, begun),
+            is_ready=lambda: bool(_files_of(schedule)),
             ready_within=_READY_SECONDS,
         )
 
@@ -212,12 +212,9 @@ class Stack:
         )
 
 
-def _written_since(path: Path, moment: float) -> bool:
-    # What the file is called in the end is up to the kind of database that this Python has.
-    try:
-        return any(file.stat().st_mtime >= moment for file in path.parent.glob(f"{path.name}*"))
-    except FileNotFoundError:  # a journal that is gone already
-        return False
+def _files_of(database: Path) -> list[Path]:
+    # What they are called in the end is up to the kind of database that this Python has.
+    return list(database.parent.glob(f"{database.name}*"))
 
 
 def _given(name: str) -> str | None:

@@ -4,11 +4,17 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import psycopg
 
 from soat.standalone import processes
+from soat.standalone.console import Console
+from soat.standalone.stack import Options, Stack
+from soat.standalone.state import StateFolder
+from soat.standalone.supervisor import Child
 from tests.standalone.runs import Run, bare_environment, nothing_left, wait_until
 
 Start = Callable[..., Run]
@@ -94,6 +100,28 @@ def test_a_start_stops_what_a_killed_watchdog_left(start: Start) -> None:
     assert "stopping what the last run left behind: database, broker, dummy" in second.output
     assert not any(program.remaining() for program in running.values())
     assert read(second) == ["kept"]
+
+
+class BeatOnly(Stack):
+    """A stack of which only beat is looked at."""
+
+    def beat(self) -> Child:
+        """Return beat."""
+        return self._beat([])
+
+
+def test_beat_is_ready_when_it_has_made_a_schedule_of_its_own(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path)
+    state.make()
+    options = Options(state=state, host="127.0.0.1", port=0, web_threads=1, workers=1, setup=())
+    beat = BeatOnly(options, Console(sys.stdout)).beat()
+    for name in ("celerybeat-schedule", "celerybeat-schedule.db", "celerybeat-schedule.dat"):
+        beat.prepare()
+        assert not beat.is_ready(), "what an earlier beat left does not count"
+        # As ndbm has it: opened, and written to at the end only.
+        (state.run / name).write_bytes(b"")
+        os.utime(state.run / name, (0, 0))
+        assert beat.is_ready()
 
 
 def test_a_killed_database_comes_back(start: Start) -> None:

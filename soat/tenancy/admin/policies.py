@@ -23,7 +23,9 @@ class PolicyForm(ServiceForm):
     schema = PolicyCreate
 
     description = PlainTextField(rows=2, required=False)
-    document = JsonField()
+    document = JsonField(
+        help_text='Such as {"statement": [{"effect": "Allow", "action": ["memories:*"], "resource": ["*"]}]}'
+    )
 
     def clean(self) -> dict[str, Any]:
         """Refuse an empty document too: the service would be handed nothing to check."""

@@ -17,7 +17,7 @@ SCHEMA := $(LOCAL) $(MANAGE) spectacular --format openapi-json --validate --fail
 PERMISSIONS := $(LOCAL) $(MANAGE) permissions docs/permissions.md
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test bench check format openapi permissions lock locks clean standalone-packages dev-packages
+.PHONY: help demo run test bench fuzz check format openapi permissions lock locks clean standalone-packages dev-packages
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ test: dev-packages check ## check, then run the tests
 
 bench: standalone-packages ## measure what the door costs beside an empty view
 	$(PY) -m benchmarks.door
+
+fuzz: dev-packages ## throw 10,000 generated requests at a live stack
+	$(PY) -m tests.fuzz $(ARGS)
 
 check: dev-packages ## lint, types, import order, migrations, OpenAPI document
 	$(PY) -m ruff check

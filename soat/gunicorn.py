@@ -17,6 +17,8 @@ workers = settings.WEB_WORKERS
 threads = settings.WEB_THREADS
 graceful_timeout = settings.WEB_GRACEFUL_SECONDS
 timeout = 60
+# The longest line that it reads; beyond that it answers 414 by itself.
+limit_request_line = 8_190
 # Longer than a proxy in front keeps its connections, so that it never writes into one that has just been closed.
 keepalive = 75
 control_socket_disable = True

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, inline_serializer
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_serializer,
+    inline_serializer,
+)
 from rest_framework import serializers
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
@@ -58,6 +64,7 @@ def operation(
     ``action`` is the policy action that guards it, None where no policy does.
     """
     errors = {status: OpenApiResponse(ErrorEnvelope, description) for status, description in ERRORS.items()}
+    errors[414] = OpenApiResponse(description="The address is too long: the web server answers, in its own words.")
     describe = extend_schema(
         operation_id=operation_id,
         tags=[tag],
@@ -93,7 +100,7 @@ def takes_query(view: object) -> bool:
 
 def page_of(name: str, record: type[serializers.Serializer[Any]]) -> Any:
     """Describe a page of ``record``."""
-    return inline_serializer(
+    page = inline_serializer(
         name,
         {
             "data": record(many=True),
@@ -102,6 +109,9 @@ def page_of(name: str, record: type[serializers.Serializer[Any]]) -> Any:
             "offset": serializers.IntegerField(),
         },
     )
+    # The answer of an action named ``list`` would be taken for an array of pages.
+    extend_schema_serializer(many=False)(type(page))
+    return page
 
 
 def query_parameter(name: str, kind: type, description: str, *, required: bool = False) -> OpenApiParameter:

@@ -135,3 +135,18 @@ def test_it_is_json_whatever_is_accepted(accept: str) -> None:
 def test_health_is_not_part_of_it(document: dict[str, Any]) -> None:
     assert body_of(Client().get("/health")) == {"status": "ok"}
     assert all(path.startswith("/api/v1/") for path in document["paths"])
+
+
+def test_a_list_is_answered_with_one_page(document: dict[str, Any]) -> None:
+    for name in (
+        "listUsers",
+        "listProjects",
+        "listApiKeys",
+        "listPolicies",
+        "listFiles",
+        "listDocuments",
+        "listMemories",
+    ):
+        answer = operations(document)[name][1]["responses"]["200"]["content"]["application/json"]["schema"]
+        page = document["components"]["schemas"][answer["$ref"].rpartition("/")[2]]
+        assert sorted(page["properties"]) == ["data", "limit", "offset", "total"]

@@ -32,8 +32,8 @@ class DownloadViewSet(ResourceViewSet):
         tag="files",
         headers=(RANGE_HEADER,),
         responses={
-            (200, "application/octet-stream"): OpenApiTypes.BINARY,
-            (206, "application/octet-stream"): OpenApiResponse(OpenApiTypes.BINARY, "The range that was asked for."),
+            (200, "*/*"): OpenApiTypes.BINARY,
+            (206, "*/*"): OpenApiResponse(OpenApiTypes.BINARY, "The range that was asked for."),
             304: OpenApiResponse(description="The bytes are those of the `If-None-Match` header."),
             416: OpenApiResponse(ErrorEnvelope, "The file has no byte of the range."),
         },

@@ -91,7 +91,8 @@ OPERATIONS = sorted({(name, method, path) for name, method, path, _, _ in FIELDS
 def test_what_is_no_object_and_what_is_unknown_is_refused(cast: Cast, name: str, method: str, path: str) -> None:
     body = valid_body(cast, name)
     assert {"nope", "Nope"} <= named_in(send(cast, method, path, {**body, "nope": 1, "Nope": 2}))
-    for other in ([], "x", 5, None, True):
+    others: list[Any] = [[], "x", 5, None, True]
+    for other in others:
         error_of(send(cast, method, path, other), 400)
     required = {field for at, _, _, field, _ in FIELDS if at == name and field in body}
     missing = named_in(send(cast, method, path, {"nope": 1}))

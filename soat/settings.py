@@ -196,7 +196,15 @@ DATABASES = {
             "pool": {"min_size": 0, "max_size": DATABASE_POOL_MAX, "timeout": 5},
             # Iterative index scans keep a filtered search from coming back short. The strict order would drop
             # near rows that are met late; the searches order what they get by the exact distance anyway.
-            "options": "-c hnsw.iterative_scan=relaxed_order -c hnsw.ef_search=200",
+            "options": " ".join(
+                filter(
+                    None,
+                    [
+                        _database.get("OPTIONS", {}).get("options"),
+                        "-c hnsw.iterative_scan=relaxed_order -c hnsw.ef_search=200",
+                    ],
+                )
+            ),
         },
     }
 }

@@ -238,3 +238,12 @@ def test_without_an_embedder_the_server_starts_and_says_what_it_cannot_do(
     assert body_of(created, 201)["status"] == "ready"
     ready = APIClient().get("/health/ready")
     assert "EMBEDDING_PROVIDER" in body_of(ready, 503)["checks"]["embedder"]
+
+
+def test_what_the_address_says_of_the_connection_is_kept() -> None:
+    url = "postgres://soat@db/soat?sslmode=require&options=-c%20statement_timeout%3D9s"
+    options = settings_of(DATABASE_URL=url)["DATABASES"]["default"]["OPTIONS"]
+    assert options["sslmode"] == "require"
+    assert options["options"].startswith("-c statement_timeout=9s -c hnsw.")
+    plain = settings_of(DATABASE_URL="postgres://soat@db/soat")["DATABASES"]["default"]["OPTIONS"]
+    assert plain["options"].startswith("-c hnsw.")

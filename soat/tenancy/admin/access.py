@@ -28,7 +28,6 @@ from soat.tenancy.staff.scope import staff_scope
 from soat.tenancy.staff.theme import AdminPasswordChangeForm, AdminUserCreationForm, ChoicesFilter, TabularInline
 
 LISTED = 10
-REDIRECT = 302
 
 
 class UserForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -68,6 +67,26 @@ class NewUserForm(AdminUserCreationForm):  # type: ignore[type-arg]
         return super().clean_username()
 
 
+class NewPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    """A new password for a user, or none."""
+
+    def save(self, commit: bool = True) -> Any:
+        """Save it, with the line that says that it was done and no more."""
+        with transaction.atomic():
+            user = super().save(commit)
+            record("user", user.public_id, project_id=None, after={"password": "set anew"})
+        return user
+
+
+class InTransaction(DeskAdmin):
+    """Rows that the form saves itself: with what hangs on them, and with the line in the audit trail, or not at all."""
+
+    def changeform_view(self, *args: Any, **kwargs: Any) -> Any:
+        """Show or save the form."""
+        with transaction.atomic():
+            return super().changeform_view(*args, **kwargs)
+
+
 class MembershipInline(TabularInline):  # type: ignore[type-arg]
     """The projects of a user who curates."""
 
@@ -80,12 +99,12 @@ class MembershipInline(TabularInline):  # type: ignore[type-arg]
 
 
 @admin.register(User)
-class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type-arg]
+class UserAdmin(SuperuserOnly, DjangoUserAdmin, InTransaction):  # type: ignore[type-arg]
     """Users, their roles and the projects that they curate."""
 
     form = UserForm
     add_form = NewUserForm
-    change_password_form = AdminPasswordChangeForm
+    change_password_form = NewPasswordForm
     inlines = (MembershipInline,)
     list_display = ("username", "shown_role", "is_staff", "is_active", "shown_login", "shown_created")
     list_filter = (("role", ChoicesFilter), "is_staff", "is_active", ("groups", RelatedFilter))
@@ -156,15 +175,6 @@ class UserAdmin(SuperuserOnly, DjangoUserAdmin, DeskAdmin):  # type: ignore[type
             values = {"before": {"curates": before}, "after": {"curates": after}}
             record("user", form.instance.public_id, project_id=None, **values)
 
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> Any:
-        """Set a password, or take it away, in one transaction with the line that says so."""
-        with transaction.atomic():
-            response = super().user_change_password(request, id, form_url)
-            if request.method == "POST" and response.status_code == REDIRECT:
-                user = User.objects.get(pk=id)
-                record("user", user.public_id, project_id=None, after={"password": "(set anew)"})
-        return response
-
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody deletes themselves."""
         return super().has_delete_permission(request, obj) and (obj is None or obj != request.user)
@@ -211,7 +221,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class GroupAdmin(SuperuserOnly, DjangoGroupAdmin, DeskAdmin):
+class GroupAdmin(SuperuserOnly, DjangoGroupAdmin, InTransaction):
     """Groups of staff users, such as the curators."""
 
     search_fields = ("name",)

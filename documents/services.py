@@ -4,33 +4,29 @@ import contextlib
 import io
 import logging
 import secrets
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from documents.attempts import open_attempt, retire_settled
 from documents.extractors.registry import Reader, reader_for
 from documents.models import (
-    OPEN_STATES,
     AttemptState,
     Document,
     DocumentPage,
     DocumentStatus,
-    IngestionAttempt,
 )
 from documents.pipeline import page_rows, store_chunks, warnings_of
-from documents.recovery import recover_on_read
 from documents.tasks import clear, ingest
+from documents.waiting import gone, reread
 from embeddings.services import embed_documents
 from soat.audit.services import record
 from soat.core.broker import publish_on_commit
 from soat.core.db import short_transaction, violated_constraint
-from soat.core.errors import Conflict, NotFound, ServiceUnavailable, SoatError, TooLarge, ValidationFailed
+from soat.core.errors import Conflict, NotFound, ServiceUnavailable, ValidationFailed
 from soat.engine.chunk import (
     ChunkConfig,
     ChunkConfigRefused,
@@ -57,8 +53,6 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_FILENAME = "document.txt"
 PLAIN_TEXT = "text/plain"
-FIRST_POLL_SECONDS = 0.02
-SLOWEST_POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,60 +241,11 @@ def purge_documents(project_id: int, limit: int) -> int:
     return len(found)
 
 
-def refuse_large_wait(file: File, *, wait: bool) -> None:
-    """Raise ``TooLarge`` when somebody wants to wait for a file that is too large for that."""
-    if wait and (file.size or 0) > settings.SYNC_INGESTION_MAX_BYTES:
-        raise TooLarge(
-            f"A file over {settings.SYNC_INGESTION_MAX_BYTES} bytes is ingested in the background: leave wait out.",
-            code="FILE_TOO_LARGE_FOR_SYNC",
-        )
-
-
-def await_settled(document: Document) -> bool:
-    """Wait for the current run to end, for at most ``SYNC_WAIT_TIMEOUT_MS``; tell whether it did.
-
-    The connection goes back to the pool between two looks. Must be called outside of a transaction.
-    """
-    deadline = time.monotonic() + settings.SYNC_WAIT_TIMEOUT_MS / 1_000
-    pause = FIRST_POLL_SECONDS
-    while True:
-        states = IngestionAttempt.objects.filter(document_id=document.pk, state__in=OPEN_STATES)
-        if not states.exists():
-            return True
-        if time.monotonic() >= deadline:
-            return False
-        if not connection.in_atomic_block:
-            connection.close()
-        time.sleep(pause)
-        pause = min(pause * 1.5, SLOWEST_POLL_SECONDS)
-
-
-def current_state(document: Document) -> Document:
-    """Return the document after ending or renewing a run of it that stalls."""
-    renewed = recover_on_read(document)
-    if renewed is not None:
-        publish_on_commit(ingest, renewed)
-    return reread(document)
-
-
-def reread(document: Document) -> Document:
-    """Return the document as it is now, with what its representation needs. Raises ``NotFound``."""
-    rows = Document.objects.select_related("project", "file", "current_attempt", "settled_attempt")
-    fresh = rows.filter(pk=document.pk).first()
-    if fresh is None:
-        raise _gone()
-    return fresh
-
-
-def _gone() -> SoatError:
-    return NotFound("There is no such document.")
-
-
 def _locked(document: Document) -> Document:
     rows = Document.objects.select_for_update(no_key=True, of=("self",)).select_related("file", "project")
     locked = rows.filter(pk=document.pk).first()
     if locked is None:
-        raise _gone()
+        raise gone()
     return locked
 
 

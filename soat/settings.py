@@ -107,6 +107,16 @@ def _list(name: str) -> list[str]:
     return [item.strip() for item in _text(name).split(",") if item.strip()]
 
 
+def _origins(name: str) -> list[str]:
+    """Return origins as browsers name them: a scheme, a host, a port, and nothing behind."""
+    origins = [origin.rstrip("/") for origin in _list(name)]
+    for origin in origins:
+        parts = _parts(origin)
+        if parts is None or parts.scheme not in {"http", "https"} or origin != f"{parts.scheme}://{parts.netloc}":
+            raise ImproperlyConfigured(f"{name} must be origins such as https://app.example.com; {origin!r} is none.")
+    return origins
+
+
 # --- The process -----------------------------------------------------------------------------
 
 STANDALONE = _flag("SOAT_STANDALONE", False)
@@ -157,16 +167,22 @@ SECURE_HSTS_PRELOAD = _flag("SECURE_HSTS_PRELOAD", False)
 # Both promise something for a whole domain, which is for its owner to decide and not for a server in it.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+# The admin's forms carry their token themselves: no script has to read a cookie.
+CSRF_COOKIE_HTTPONLY = True
 
 # So many proxies in front are trusted to say where a request comes from (X-Forwarded-For).
 TRUSTED_PROXIES = _whole("TRUSTED_PROXIES", 0, maximum=10)
 # Requests a minute of one key, or of one user's sessions; 0: no limit.
 RATE_LIMIT_PER_MINUTE = _whole("RATE_LIMIT_PER_MINUTE", 0)
 # Web pages of these origins may call the API from a browser.
-CORS_ALLOWED_ORIGINS = _list("CORS_ALLOWED_ORIGINS")
+CORS_ALLOWED_ORIGINS = _origins("CORS_ALLOWED_ORIGINS")
 CORS_URLS_REGEX = r"^/api/"
 CORS_ALLOW_CREDENTIALS = False
-CORS_EXPOSE_HEADERS = ["X-Request-Id", "Retry-After", "ETag", "Content-Disposition", "Content-Range"]
+CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "range", "x-request-id"]
+CORS_EXPOSE_HEADERS = [
+    *("X-Request-Id", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"),
+    *("ETag", "Content-Disposition", "Content-Range", "Accept-Ranges"),
+]
 
 AUDIT_ENABLED = _flag("AUDIT_ENABLED", True)
 AUDIT_RETENTION_DAYS = _whole("AUDIT_RETENTION_DAYS", 365, minimum=1)

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from documents import services
+from documents import services, waiting
 from documents.admin.forms import CHUNKING, DocumentForm, NewDocumentForm
 from documents.admin.progress import attempt_bar, document_bar, live_bar
 from documents.models import ChunkVector, Document
@@ -145,7 +145,7 @@ class DocumentAdmin(TenantRows, ServiceAdmin):
         document = self.get_object(request, object_id)
         if document is None or not self.has_view_permission(request, document):
             return HttpResponse("", status=404)
-        return HttpResponse(self.shown_progress_live(services.reread(document)))
+        return HttpResponse(self.shown_progress_live(waiting.reread(document)))
 
     def create(self, request: HttpRequest, form: Any) -> Document:
         """Make the document of its one source."""

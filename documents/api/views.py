@@ -6,7 +6,7 @@ from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from documents import services
+from documents import services, waiting
 from documents.api import schemas
 from documents.models import Document
 from documents.querysets import listed_documents, readable_document
@@ -96,7 +96,7 @@ class DocumentViewSet(ResourceViewSet):
                 project=project, path=services.path_of_ingested(file, body.get("path_prefix")), tags=body.get("tags")
             )
         )
-        services.refuse_large_wait(file, wait=wait)
+        waiting.refuse_large_wait(file, wait=wait)
         document = services.ingest_document(
             project=project,
             file=file,
@@ -110,7 +110,7 @@ class DocumentViewSet(ResourceViewSet):
     def retrieve(self, request: Request, document_id: str) -> Response:
         """Return a document with its text."""
         document = self._document(document_id)
-        return Response(represent_document_with_content(services.current_state(document)))
+        return Response(represent_document_with_content(waiting.current_state(document)))
 
     @operation("deleteDocument", action="documents:DeleteDocument", tag="documents", responses={204: None})
     def destroy(self, request: Request, document_id: str) -> Response:
@@ -141,7 +141,7 @@ class DocumentViewSet(ResourceViewSet):
     def status(self, request: Request, document_id: str) -> Response:
         """Return how far the ingestion is."""
         document = self._document(document_id)
-        return Response(represent_document_status(services.current_state(document)))
+        return Response(represent_document_status(waiting.current_state(document)))
 
     @operation(
         "reingestDocument",
@@ -156,7 +156,7 @@ class DocumentViewSet(ResourceViewSet):
         body = self.body(schemas.DocumentReingest)
         wait = self._wait()
         document = self._document(document_id)
-        services.refuse_large_wait(document.file, wait=wait)
+        waiting.refuse_large_wait(document.file, wait=wait)
         document = services.reingest_document(document=document, chunking=schemas.chunk_request(body))
         return _accepted_or_settled(document, wait=wait)
 
@@ -201,6 +201,6 @@ class DocumentViewSet(ResourceViewSet):
 
 
 def _accepted_or_settled(document: Document, *, wait: bool) -> Response:
-    settled = wait and services.await_settled(document)
-    record: dict[str, Any] = represent_ingested_document(services.reread(document))
+    settled = wait and waiting.await_settled(document)
+    record: dict[str, Any] = represent_ingested_document(waiting.reread(document))
     return Response(record, status=201 if settled else 202)

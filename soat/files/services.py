@@ -132,6 +132,7 @@ def _save(file: File, changed: Mapping[str, Any]) -> None:
 
 def insert_file_row(*, project: Project, new: NewFile, size: int | None, storage_key: str) -> File:
     """Write the row of a file whose bytes are stored. Raises ``Conflict`` for a path that is taken."""
+    now = timezone.now()
     try:
         with transaction.atomic():
             file = File.objects.create(
@@ -144,6 +145,8 @@ def insert_file_row(*, project: Project, new: NewFile, size: int | None, storage
                 metadata=new.metadata,
                 tags=new.tags,
                 storage_key=storage_key,
+                created_at=now,
+                updated_at=now,
             )
             after = {name: getattr(file, name) for name in ("filename", "path", "content_type", "size", "metadata")}
             record("file", file.public_id, project_id=project.pk, after=after)

@@ -150,3 +150,9 @@ def test_a_list_is_answered_with_one_page(document: dict[str, Any]) -> None:
         answer = operations(document)[name][1]["responses"]["200"]["content"]["application/json"]["schema"]
         page = document["components"]["schemas"][answer["$ref"].rpartition("/")[2]]
         assert sorted(page["properties"]) == ["data", "limit", "offset", "total"]
+
+
+def test_a_download_is_of_any_type_and_a_long_address_is_answered_by_the_web_server(document: dict[str, Any]) -> None:
+    answers = operations(document)["downloadFile"][1]["responses"]
+    assert list(answers["200"]["content"]) == list(answers["206"]["content"]) == ["*/*"]
+    assert all("content" not in each["responses"]["414"] for _, each in operations(document).values())

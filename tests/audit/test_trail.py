@@ -1,9 +1,12 @@
 """The audit trail: who changed what, how it was before, and how it goes away again."""
 
+import functools
+import time
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.db.models import Max
 from django.test import Client
 from django.utils import timezone
@@ -12,9 +15,11 @@ from memories.services import IncomingFact, write_entry
 from soat.api.permissions import permission_table
 from soat.audit.models import AuditEvent
 from soat.audit.services import MAX_TEXT, delete_expired
+from soat.tenancy.keys import create_api_key
 from soat.tenancy.models import ApiKey, Policy, User
 from tests.api.answers import body_of
-from tests.conftest import PASSWORD, Cast
+from tests.conftest import PASSWORD, Cast, client_with
+from tests.memories.crowd import at_once
 from tests.tenancy.policies import allow, policy, user_with
 
 READING = {"searchKnowledge", "createEmbeddings", "loginUser"}
@@ -228,3 +233,139 @@ def test_the_admin_leaves_lines_and_shows_them(cast: Cast) -> None:
         assert desk.get(f"/admin/audit/auditevent/{query}").status_code == 200
     assert desk.post(f"/admin/audit/auditevent/{event.pk}/change/", {}).status_code == 403
     assert Policy.objects.count() == 0
+
+
+def test_the_desk_leaves_a_line_for_whatever_it_does_to_users_groups_and_keys(cast: Cast) -> None:
+    desk = Client()
+    desk.force_login(cast.admin_user)
+    user = user_with(username="ina")
+
+    def act(path: str, **form: Any) -> AuditEvent:
+        count = AuditEvent.objects.count()
+        assert desk.post(f"/admin/{path}", form).status_code in {200, 302}
+        assert AuditEvent.objects.count() == count + 1, path
+        return last()
+
+    form = {"username": "ina", "role": "user", "is_active": "on"}
+    inline = {"memberships-INITIAL_FORMS": 0, "memberships-0-user": user.pk, "memberships-0-project": cast.project_a.pk}
+    event = act(f"tenancy/user/{user.pk}/change/", **form, **inline, **{"memberships-TOTAL_FORMS": 1})
+    assert (event.before, event.after) == ({"curates": []}, {"curates": [cast.project_a.public_id]})
+    event = act(f"tenancy/user/{user.pk}/password/", usable_password="true", password1=PASSWORD, password2=PASSWORD)
+    assert (event.resource_id, event.before, event.after) == (user.public_id, None, {"password": "set anew"})
+    assert act("auth/group/add/", name="readers").after == {"name": "readers"}
+    group = Group.objects.get(name="readers")
+    event = act(f"auth/group/{group.pk}/change/", name="writers")
+    assert (event.resource_type, event.before, event.after) == ("group", {"name": "readers"}, {"name": "writers"})
+    assert act(f"auth/group/{group.pk}/delete/", post="yes").after is None
+    event = act("tenancy/apikey/add/", name="slow", user=user.pk, project="", rate_limit=7)
+    assert event.after is not None
+    assert event.after["rate_limit"] == ApiKey.objects.get(name="slow").rate_limit == 7
+    chosen = {"action": "delete_selected", "_selected_action": user.pk, "post": "yes"}
+    assert act("tenancy/user/", **chosen).operation == "admin: tenancy_user_changelist delete_selected"
+    assert not User.objects.filter(pk=user.pk).exists()
+
+
+def test_a_user_is_saved_at_the_desk_with_its_line_or_not_at_all(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Client(raise_request_exception=False)
+    desk.force_login(cast.admin_user)
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("the line cannot be written")
+
+    monkeypatch.setattr("soat.tenancy.admin.access.record", fail)
+    user = user_with(username="ina")
+    form = {"username": "ines", "role": "user", "is_active": "on"}
+    management = {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
+    assert desk.post(f"/admin/tenancy/user/{user.pk}/change/", {**form, **management}).status_code == 500
+    new = {"usable_password": "true", "password1": "an-entirely-new-one", "password2": "an-entirely-new-one"}
+    assert desk.post(f"/admin/tenancy/user/{user.pk}/password/", new).status_code == 500
+    user.refresh_from_db()
+    assert user.username == "ina"
+    assert not user.check_password("an-entirely-new-one")
+
+
+def test_who_it_was_stays_readable(cast: Cast) -> None:
+    user = user_with(allow(), username="ina")
+    _, secret = create_api_key(user_id=user.pk, name="ina's key", project=cast.project_a)
+    memory = body_of(call(client_with(secret), "post", "/memories", {"name": "m"}), 201)["id"]
+    assert call(cast.admin, "delete", f"/users/{user.public_id}").status_code == 204
+    event = AuditEvent.objects.get(resource_id=memory)
+    assert (event.username, event.key_name, event.user) == ("ina", "ina's key", user.public_id)
+
+
+def test_only_one_of_two_who_delete_leaves_a_line(committed_cast: Cast) -> None:
+    cast = committed_cast
+    file = body_of(call(cast.a, "post", "/files", {"filename": "x"}), 201)["id"]
+    for path, query in ((f"/files/{file}", ""), (f"/projects/{cast.project_b.public_id}", "?force=true")):
+        count = AuditEvent.objects.count()
+        acts = [functools.partial(call, cast.admin, "delete", path + query)] * 6
+        assert {answer.status_code for answer in at_once(acts)} <= {204, 403, 404}
+        assert AuditEvent.objects.count() == count + 1
+
+
+def test_the_file_of_a_text_goes_with_a_line_of_its_own(cast: Cast) -> None:
+    made = body_of(call(cast.a, "post", "/documents", {"content": "x", "path": "/x.txt"}), 201)
+    call(cast.a, "patch", f"/documents/{made['id']}", {"content": "x"})
+    assert last().operation == "createDocument"
+    call(cast.a, "delete", f"/documents/{made['id']}")
+    kinds = AuditEvent.objects.order_by("id").values_list("operation", "resource_type")
+    assert list(kinds) == [
+        *(("createDocument", "file"), ("createDocument", "document")),
+        *(("deleteDocument", "document"), ("deleteDocument", "file")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("resource_type=memory", 2),
+        ("resource_id={memory}", 1),
+        ("user={user}", 2),
+        ("user=user_0000000000000000", 0),
+        ("project={project}", 1),
+        ("from=2020-01-01&until=9999-12-30", 2),
+        ("until=2020-01-01", 0),
+        ("from=9000-01-01", 0),
+    ],
+)
+def test_the_list_is_narrowed(cast: Cast, query: str, found: int) -> None:
+    memory = body_of(call(cast.a, "post", "/memories", {"name": "m"}), 201)["id"]
+    body_of(call(cast.b, "post", "/memories", {"name": "m"}), 201)
+    desk = Client()
+    desk.force_login(cast.admin_user)
+    ids = {"memory": memory, "user": cast.admin_user.public_id, "project": cast.project_a.public_id}
+    answer = desk.get(f"/admin/audit/auditevent/?{query.format(**ids)}")
+    assert len(answer.context["cl"].result_list) == found
+
+
+def test_a_day_that_is_none_is_no_error(cast: Cast) -> None:
+    desk = Client()
+    desk.force_login(cast.admin_user)
+    for query in ("from=yesterday", "until=9999-12-31", "from=%00"):
+        assert desk.get(f"/admin/audit/auditevent/?{query}").status_code in {200, 302}
+
+
+def test_the_list_is_fast_with_a_hundred_thousand_lines(cast: Cast) -> None:
+    now = timezone.now()
+    for start in range(0, 100_000, 20_000):
+        AuditEvent.objects.bulk_create(
+            AuditEvent(
+                at=now - timedelta(minutes=number),
+                project_id=cast.project_a.pk if number % 10 == 0 else None,
+                user=f"user_{number % 50}",
+                username=f"name-{number % 50}",
+                operation="updateMemory",
+                resource_type="memory",
+                resource_id=f"mem_{number}",
+                after={"name": "x" * 200},
+            )
+            for number in range(start, start + 20_000)
+        )
+    desk = Client()
+    desk.force_login(cast.admin_user)
+    desk.get("/admin/audit/auditevent/")
+    day = (now - timedelta(days=30)).date()
+    for query in ("", f"project={cast.project_a.public_id}", "q=name-7", "user=user_7", f"until={day}", "q=nobody"):
+        begun = time.perf_counter()
+        assert desk.get(f"/admin/audit/auditevent/?{query}").status_code == 200
+        assert time.perf_counter() - begun < 2, query

@@ -48,7 +48,7 @@ def _published(look: Callable[[], Any]) -> list[int]:
     """Return the attempts whose message a request publishes, which happens in the end of its transaction."""
     published: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("documents.services.publish_on_commit", lambda task, attempt_id: published.append(attempt_id))
+        patch.setattr("documents.waiting.publish_on_commit", lambda task, attempt_id: published.append(attempt_id))
         look()
     return published
 

@@ -7,7 +7,7 @@ import pytest
 from tests.operations.deployment import Deployment, Servers
 
 MAIN = "soat"
-_COPIES = ("slow", "shared")
+_COPIES = ("slow", "shared", "open")
 
 
 @pytest.fixture(scope="session")

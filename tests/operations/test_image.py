@@ -34,6 +34,6 @@ def test_only_the_server_goes_in() -> None:
     assert rules[0] == "*"
     assert "**/.env*" in rules
     allowed = {Path(rule[1:]).parts[0] for rule in rules if rule.startswith("!")}
-    assert not allowed & {"tests", "var", ".venv", ".git", "docs", ".env"}
-    packages = {path.parent.name for path in PROJECT.glob("*/__init__.py")} - {"tests"}
+    assert not allowed & {"tests", "benchmarks", "var", ".venv", ".git", "docs", ".env"}
+    packages = {path.parent.name for path in PROJECT.glob("*/__init__.py")} - {"tests", "benchmarks"}
     assert packages <= allowed, "every package of the project goes in"

@@ -108,6 +108,9 @@ def test_http_is_sent_to_https_except_for_probes(client: Client, settings: Setti
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
+        ({"CORS_ALLOWED_ORIGINS": "https://a.example,app.example"}, "'app.example' is none."),
+        ({"CORS_ALLOWED_ORIGINS": "https://a.example/path"}, "'https://a.example/path' is none."),
+        ({"CORS_ALLOWED_ORIGINS": "*"}, "'*' is none."),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of console, json"),
         ({"METRICS_WORKER_PORT": "9100"}, "METRICS_WORKER_PORT needs METRICS_DIR and METRICS_TOKEN."),
         ({"METRICS_DIR": "/dev/null/metrics"}, "METRICS_DIR cannot be used: "),

@@ -15,11 +15,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from soat.celery import app
 from soat.tenancy import throttles
 from soat.tenancy.models import ApiKey, LoginAttempts
 from tests.api.answers import body_of, error_of
 from tests.conftest import PASSWORD, Cast
+from tests.core.test_broker import broker_at
 from tests.memories.crowd import at_once
 
 LOGIN = "/api/v1/users/login"
@@ -214,19 +214,17 @@ def test_without_a_limit_nothing_is_counted(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "sentinel://127.0.0.1:1"])
-def test_without_the_broker_everybody_is_let_in(
-    limited: Cast, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_the_broker_everybody_is_let_in(limited: Cast, url: str, caplog: pytest.LogCaptureFixture) -> None:
     throttles._tally.reset()
-    monkeypatch.setattr(app.conf, "broker_write_url", url)
-    assert {ask(limited.a).status_code for _ in range(7)} == {200}
+    with broker_at(url):
+        assert {ask(limited.a).status_code for _ in range(7)} == {200}
     assert [record.name for record in caplog.records].count("soat.tenancy.throttles") == 1
 
 
-def test_a_broker_that_hangs_holds_up_one_request_and_no_more(limited: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_hangs_holds_up_one_request_and_no_more(limited: Cast) -> None:
     throttles._tally.reset()
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setattr(app.conf, "broker_write_url", f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+    silent = socket.create_server(("127.0.0.1", 0))
+    with silent, broker_at(f"redis://127.0.0.1:{silent.getsockname()[1]}/0"):
         begun = time.monotonic()
         assert {ask(limited.a).status_code for _ in range(20)} == {200}
         assert time.monotonic() - begun < 4

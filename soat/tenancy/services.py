@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from soat.audit.services import record
 from soat.core.db import short_transaction
-from soat.core.errors import Conflict, NotFound, Unauthorized, ValidationFailed
+from soat.core.errors import Conflict, Forbidden, NotFound, Unauthorized, ValidationFailed
 from soat.tenancy.models import Role, User
 from soat.tenancy.throttles import forgive_attempts, note_attempt
 from soat.tenancy.tokens import issue_jwt
@@ -69,7 +69,7 @@ def create_user(*, username: str, password: str, role: str = Role.USER) -> User:
 def delete_user(*, user: User) -> None:
     """Delete a user with its keys and sessions.
 
-    Raises ``Conflict`` for the last admin that can log in, ``NotFound`` and ``ServiceUnavailable``.
+    Raises ``Forbidden`` for the last admin that can log in, ``NotFound`` and ``ServiceUnavailable``.
     """
     with short_transaction():
         # Locked in one order, so that two admins who delete each other at once leave one. The user's own
@@ -80,7 +80,7 @@ def delete_user(*, user: User) -> None:
         if going is None:
             raise NotFound("There is no such user.")
         if going.is_superuser and not locked:
-            raise Conflict("This is the last admin: make another one first.", code="LAST_ADMIN")
+            raise Forbidden("This is the last admin: make another one first.")
         record("user", going.public_id, project_id=None, before={"username": going.username, "role": going.role})
         going.delete()
 

@@ -4,16 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from django.conf import LazySettings
 
 from embeddings import batching
 from tests.documents.embedders import FakeEmbedder, Reply, constant_vector
-
-
-@pytest.fixture(autouse=True)
-def _cheap_passwords(settings: LazySettings) -> None:
-    """Hash the passwords of the cast cheaply: no test here is about them."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ class DocumentRecord(serializers.Serializer[None]):
     size = serializers.IntegerField()
     status = serializers.ChoiceField(DocumentStatus.choices)
     title = serializers.CharField(required=False)
-    metadata = serializers.JSONField(required=False)
+    metadata = serializers.DictField(required=False)
     tags = serializers.DictField(child=serializers.CharField(), required=False)
     content = serializers.CharField(required=False, allow_null=True)
     warnings = serializers.ListField(child=serializers.CharField(), required=False)

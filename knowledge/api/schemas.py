@@ -35,7 +35,7 @@ class DocumentKnowledgeResult(serializers.Serializer[None]):
     filename = serializers.CharField()
     size = serializers.IntegerField()
     title = serializers.CharField(required=False)
-    metadata = serializers.JSONField(required=False)
+    metadata = serializers.DictField(required=False)
     tags = serializers.DictField(child=serializers.CharField(), required=False)
     content = serializers.CharField()
     score = serializers.FloatField(required=False)

@@ -86,7 +86,7 @@ class MemoryEntryRecord(serializers.Serializer[None]):
     content = serializers.CharField()
     source_type = serializers.ChoiceField(SourceType.choices)
     tags = serializers.ListField(child=serializers.CharField(), allow_null=True)
-    metadata = serializers.JSONField(allow_null=True)
+    metadata = serializers.DictField(allow_null=True)
     source_generation_id = serializers.CharField(allow_null=True)
     source_conversation_id = serializers.CharField(allow_null=True)
     invalidated_at = serializers.DateTimeField(allow_null=True)

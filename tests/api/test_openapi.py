@@ -1,5 +1,6 @@
 """The OpenAPI document: every operation under the name that the contract has for it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -156,3 +157,19 @@ def test_a_download_is_of_any_type_and_a_long_address_is_answered_by_the_web_ser
     answers = operations(document)["downloadFile"][1]["responses"]
     assert list(answers["200"]["content"]) == list(answers["206"]["content"]) == ["*/*"]
     assert all("content" not in each["responses"]["414"] for _, each in operations(document).values())
+
+
+def schemas_in(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from schemas_in(child)
+
+
+def test_of_several_schemas_none_takes_what_another_does(document: dict[str, Any]) -> None:
+    choices = [schema["oneOf"] for schema in schemas_in(document) if "oneOf" in schema]
+    assert choices
+    assert all({} not in choice for choice in choices)
+    for name in ("MemoryEntryRecord", "MemoryEntryWriteResult"):
+        metadata = document["components"]["schemas"][name]["properties"]["metadata"]
+        assert metadata["type"] == ["object", "null"]

@@ -98,7 +98,7 @@ class PolicyRecord(serializers.Serializer[None]):
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
     description = serializers.CharField(allow_null=True)
-    document = serializers.JSONField()
+    document = serializers.DictField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

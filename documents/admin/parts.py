@@ -234,7 +234,7 @@ class DocumentChunkAdmin(TenantRows, ReadOnly, DeskAdmin):
     @admin.display(description="page")
     def shown_page(self, chunk: DocumentChunk) -> str:
         """Return the number of the page on which the chunk begins."""
-        return NONE if chunk.page is None else f"page {chunk.page}"
+        return NONE if chunk.page is None else str(chunk.page)
 
     @admin.display(description="begins on")
     @once

@@ -68,7 +68,7 @@ class DayFilter(TextFilter):
 class FromFilter(DayFilter):
     """Keep the changes from a day on."""
 
-    title = "from (2026-01-31, UTC)"
+    title = "first day (2026-01-31, UTC)"
     parameter_name = "from"
     lookup = "at__gte"
 
@@ -76,7 +76,7 @@ class FromFilter(DayFilter):
 class UntilFilter(DayFilter):
     """Keep the changes up to a day, and of that day."""
 
-    title = "until (2026-01-31, UTC)"
+    title = "last day (2026-01-31, UTC)"
     parameter_name = "until"
     lookup = "at__lt"
     shift = timedelta(days=1)

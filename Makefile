@@ -13,7 +13,6 @@ LOCAL := SOAT_STANDALONE=true
 UV := .venv/bin/uv
 LOCK := $(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml
 SCHEMA := $(LOCAL) $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
-
 PERMISSIONS := $(LOCAL) $(MANAGE) permissions docs/permissions.md
 
 .DEFAULT_GOAL := help
@@ -37,7 +36,7 @@ bench: standalone-packages ## measure what the door costs beside an empty view
 fuzz: dev-packages ## throw 10,000 generated requests at a live stack
 	$(PY) -m tests.fuzz $(ARGS)
 
-check: dev-packages ## lint, types, import order, migrations, OpenAPI document
+check: dev-packages ## lint, types, import order, migrations, OpenAPI document, permissions
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(LOCAL) $(PY) -m mypy
@@ -45,7 +44,6 @@ check: dev-packages ## lint, types, import order, migrations, OpenAPI document
 	$(LOCAL) DJANGO_SETTINGS_MODULE=tests.docs.without_database $(MANAGE) makemigrations --check --dry-run
 	$(SCHEMA) --file .venv/openapi.json
 	@diff -u docs/openapi.json .venv/openapi.json || { echo 'docs/openapi.json is not what the code says: make openapi'; exit 1; }
-
 	$(PERMISSIONS) --output .venv/permissions.md
 	@diff -u docs/permissions.md .venv/permissions.md || { echo 'docs/permissions.md is not what the code says: make permissions'; exit 1; }
 

@@ -199,6 +199,7 @@ if METRICS_DIR:
 # --- Database and broker ---------------------------------------------------------------------
 
 _database = _database_url("DATABASE_URL", "postgres://soat@localhost:5432/soat")
+_given = _database.get("OPTIONS", {}).get("options", "")
 DATABASE_POOL_MAX = _whole("DATABASE_POOL_MAX", 20, minimum=1)
 LOCK_TIMEOUT_MS = _whole("LOCK_TIMEOUT_MS", 5_000, minimum=1)
 
@@ -212,15 +213,7 @@ DATABASES = {
             "pool": {"min_size": 0, "max_size": DATABASE_POOL_MAX, "timeout": 5},
             # Iterative index scans keep a filtered search from coming back short. The strict order would drop
             # near rows that are met late; the searches order what they get by the exact distance anyway.
-            "options": " ".join(
-                filter(
-                    None,
-                    [
-                        _database.get("OPTIONS", {}).get("options"),
-                        "-c hnsw.iterative_scan=relaxed_order -c hnsw.ef_search=200",
-                    ],
-                )
-            ),
+            "options": f"{_given} -c hnsw.iterative_scan=relaxed_order -c hnsw.ef_search=200".strip(),
         },
     }
 }

@@ -219,12 +219,6 @@ def _covers(clause: Clause, target: Target) -> bool:
     return clause.name in (*names, target.path)
 
 
-def named_projects(policies: PolicySet) -> list[str]:
-    """Return the public ids of the projects that the policies name, in their order."""
-    named = [pattern.project for statement in policies for pattern in statement.resources]
-    return list(dict.fromkeys(project for project in named if project is not None))
-
-
 def glob_matches(pattern: str, text: str) -> bool:
     """Tell whether ``text`` as a whole matches; ``*`` is any run, ``?`` one character, all else literal.
 

@@ -12,11 +12,9 @@ from django.utils.html import format_html
 
 from soat.core.body import validated
 from soat.core.errors import SoatError, TooLarge, ValidationFailed
-from soat.engine.match import join_path
 from soat.files import services
 from soat.files.api.schemas import UploadedPart, UploadFile
 from soat.files.models import File
-from soat.files.services import NewFile
 from soat.files.storage import open_bytes
 from soat.tenancy.models import Project
 from soat.tenancy.staff.base import ServiceAdmin
@@ -25,8 +23,6 @@ from soat.tenancy.staff.forms import ServiceForm
 from soat.tenancy.staff.markup import NONE, anchor, block, change_url, code, link, moment, size
 from soat.tenancy.staff.rights import TenantRows
 from soat.tenancy.staff.theme import FileInput, TextInput
-
-ROOT = "/"
 
 
 def store_upload(
@@ -45,14 +41,8 @@ def store_upload(
         part = validated(UploadedPart, {"filename": filename or upload.name, "content_type": upload.content_type})
     except ValidationFailed as error:
         raise ValidationFailed(error.message, meta={"fields": {"upload": error.message}}) from error
-    name = part["filename"]
-    folder = prefix or ROOT
-    new = NewFile(
-        prefix=folder,
-        filename=name,
-        path=join_path(folder, name),
-        content_type=services.guess_content_type(name, part["content_type"]),
-        metadata=metadata,
+    new = services.described_file(
+        prefix=prefix, filename=part["filename"], declared=part["content_type"], metadata=metadata
     )
     return services.create_file(project=project, new=new, source=upload, size=upload.size or 0)
 

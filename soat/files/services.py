@@ -19,6 +19,8 @@ from soat.files.models import File, ReleasedBytes
 from soat.files.storage import discard_bytes, save_bytes
 from soat.tenancy.models import Project
 
+ROOT = "/"
+FALLBACK_NAME = "file"
 RELEASE_GRACE = timedelta(minutes=1)
 """For so long whoever gave bytes up is still expected to delete them."""
 
@@ -33,6 +35,23 @@ class NewFile:
     content_type: str
     metadata: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
+
+
+def described_file(
+    *, prefix: str | None, filename: str | None, declared: str | None, metadata: str | None = None
+) -> NewFile:
+    """Return what is known of a file that is to be stored: its path follows from folder and name.
+
+    ``declared`` is the content type that its sender says it has.
+    """
+    folder, name = prefix or ROOT, filename or FALLBACK_NAME
+    return NewFile(
+        prefix=folder,
+        filename=name,
+        path=join_path(folder, name),
+        content_type=guess_content_type(name, declared),
+        metadata=metadata,
+    )
 
 
 def guess_content_type(filename: str, declared: str | None) -> str:

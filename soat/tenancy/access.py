@@ -92,10 +92,10 @@ class Access:
     caller: Caller
     action: str
 
-    def rows(self, rows: QuerySet[ModelT], project: Project | None = None) -> QuerySet[ModelT]:
-        """Keep the rows on which the caller may do the action, of ``project`` or of all projects."""
-        scope = Reach(self, project.pk if project is not None else None).of(rows.model)
-        return scope.filter(rows, kind_of(rows.model).project)
+    def rows(self, rows: QuerySet[ModelT]) -> QuerySet[ModelT]:
+        """Keep the rows on which the caller may do the action."""
+        kind = kind_of(rows.model)
+        return self._scope(kind, None).filter(rows, kind.project)
 
     def get(self, rows: QuerySet[ModelT], public_id: str, missing: str) -> ModelT:
         """Return one row of ``rows``.

@@ -10,7 +10,6 @@ from soat.engine.policy import (
     Rule,
     Target,
     glob_matches,
-    named_projects,
     parse_policy,
     rule_for,
 )
@@ -163,11 +162,6 @@ def test_whether_a_clause_is_about_a_whole_project() -> None:
     assert [clause.is_whole for clause in rule(statement()).allow] == [True]
     assert [clause.is_whole for clause in rule(statement(resource="srn:*:document:doc_1")).allow] == [False]
     assert rule(statement(resource="srn:proj_a:document:*")).allow == (Clause(1, "document", None, None, ()),)
-
-
-def test_the_projects_that_are_named() -> None:
-    parsed = parse_policy({"statement": [statement(resource="srn:proj_b:*:*"), statement(resource="srn:*:*:x")]})
-    assert named_projects(parsed) == ["proj_b"]
 
 
 def test_a_glob_with_many_stars_takes_no_time() -> None:

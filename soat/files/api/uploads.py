@@ -18,15 +18,12 @@ from soat.core.errors import TooLarge, ValidationFailed
 from soat.core.models import wire_time
 from soat.core.openapi import ErrorEnvelope, operation
 from soat.core.parsers import BoundedFormParser, StrictJSONParser, announced_size, require_whole
-from soat.engine.match import join_path
 from soat.files import services, upload_tokens
 from soat.files.api import schemas
 from soat.files.models import File, UploadToken
 from soat.files.representations import represent_file
-from soat.files.services import NewFile
+from soat.files.services import FALLBACK_NAME, NewFile
 from soat.tenancy.viewsets import ResourceViewSet
-
-FALLBACK_NAME = "file"
 
 
 class CountedStream:
@@ -109,10 +106,11 @@ class PresignedUploadViewSet(ResourceViewSet):
     def create(self, request: Request) -> Response:
         """Make a token that is good for one upload within 15 minutes."""
         project, body = self.target_project_and_body(schemas.PresignedUrl)
-        prefix, filename = body.get("prefix") or "/", body.get("filename")
-        self.access.require(File(project=project, path=join_path(prefix, filename or FALLBACK_NAME)))
+        filename, declared = body.get("filename"), body.get("content_type")
+        new = services.described_file(prefix=body.get("prefix"), filename=filename, declared=declared)
+        self.access.require(File(project=project, path=new.path))
         token, expires_at = upload_tokens.issue_upload_token(
-            project=project, prefix=prefix, filename=filename, content_type=body.get("content_type")
+            project=project, prefix=new.prefix, filename=filename, content_type=declared
         )
         path = f"/api/v1/files/upload/{token}"
         url = f"{settings.BASE_URL}{path}" if settings.BASE_URL else request.build_absolute_uri(path)
@@ -169,7 +167,7 @@ def _from_json(body: dict[str, Any], token: UploadToken | None = None) -> tuple[
         message = "must be base64."
         raise ValidationFailed(f"content {message}", meta={"fields": {"content": message}}) from None
     _refuse_large(len(content))
-    return content, _new_file(body, body.get("filename") or FALLBACK_NAME, body.get("content_type"), token)
+    return content, _new_file(body, body.get("filename"), body.get("content_type"), token)
 
 
 def _declared_type(upload: "UploadedFile[bytes]") -> str | None:
@@ -185,16 +183,10 @@ def _refuse_large(size: int) -> None:
         raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
 
 
-def _new_file(body: dict[str, Any], filename: str, declared: str | None, token: UploadToken | None) -> NewFile:
-    prefix = body.get("prefix") or "/"
+def _new_file(body: dict[str, Any], filename: str | None, declared: str | None, token: UploadToken | None) -> NewFile:
+    prefix = body.get("prefix")
     if token is not None:
         prefix = token.prefix
         filename = token.filename or filename
         declared = token.content_type or declared
-    return NewFile(
-        prefix=prefix,
-        filename=filename,
-        path=join_path(prefix, filename),
-        content_type=services.guess_content_type(filename, declared),
-        metadata=body.get("metadata"),
-    )
+    return services.described_file(prefix=prefix, filename=filename, declared=declared, metadata=body.get("metadata"))

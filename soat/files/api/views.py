@@ -8,16 +8,12 @@ from soat.core.body import free_object
 from soat.core.fields import TagMap
 from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation
 from soat.core.pages import ProjectPageQuery, paged
-from soat.engine.match import join_path
 from soat.files import services
 from soat.files.api import schemas
 from soat.files.models import File
 from soat.files.querysets import readable_file
 from soat.files.representations import represent_file
-from soat.files.services import NewFile
 from soat.tenancy.viewsets import ResourceViewSet
-
-FALLBACK_NAME = "file"
 
 
 class FileViewSet(ResourceViewSet):
@@ -45,12 +41,10 @@ class FileViewSet(ResourceViewSet):
     def create(self, request: Request) -> Response:
         """Make the record of a file whose bytes are kept elsewhere: it can be found, but not downloaded or ingested."""
         project, body = self.target_project_and_body(schemas.FileCreate)
-        prefix, filename = body.get("prefix") or "/", body.get("filename") or FALLBACK_NAME
-        new = NewFile(
-            prefix=prefix,
-            filename=filename,
-            path=join_path(prefix, filename),
-            content_type=services.guess_content_type(filename, body.get("content_type")),
+        new = services.described_file(
+            prefix=body.get("prefix"),
+            filename=body.get("filename"),
+            declared=body.get("content_type"),
             metadata=body.get("metadata"),
         )
         self.access.require(File(project=project, path=new.path))

@@ -12,12 +12,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "soat.settings")
 from django.conf import settings
 
 bind = settings.WEB_BIND
-worker_class = "gthread"
+worker_class = "soat.operations.web_worker.EnvelopeWorker"
 workers = settings.WEB_WORKERS
 threads = settings.WEB_THREADS
 graceful_timeout = settings.WEB_GRACEFUL_SECONDS
 timeout = 60
-# The longest line that it reads; beyond that it answers 414 by itself.
+# The longest line that it reads; beyond that its worker answers 414.
 limit_request_line = 8_190
 # Longer than a proxy in front keeps its connections, so that it never writes into one that has just been closed.
 keepalive = 75

@@ -1,19 +1,23 @@
 """Throw generated requests at a live stack: ``make fuzz`` (``ARGS='--seed 7 --examples 50'``).
 
-Every answer must be one that the OpenAPI document has, in its shape, and none a 500. The stack is one of its
-own; the requests are counted by the server itself.
+Every answer must be one that the OpenAPI document has, in its shape, and none a 500; each operation must have
+succeeded at least once. The stack is one of its own; the requests are counted by the server itself.
 """
 
 import argparse
 import re
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from pathlib import Path
 
 from benchmarks.stack import Stack, running_stack
+from tests.fuzz_rows import made_rows, settings_with
 
-PROJECT = Path(__file__).resolve().parents[1]
 FEWEST_REQUESTS = 10_000
+BARREN = {"bootstrapUser", "unknown", "none"}
+"""What cannot succeed: there is an admin already, and other paths are none of the API."""
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -22,6 +26,8 @@ CHECKS = (
     "response_schema_conformance",
     "unsupported_method",
     "allow_header_conformance",
+    "ignored_auth",
+    "use_after_free",
 )
 
 
@@ -32,14 +38,22 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=140, help="requests of each operation and phase")
     parser.add_argument("--fewest", type=int, default=FEWEST_REQUESTS, help="fail when fewer requests were sent")
     options = parser.parse_args()
-    with running_stack() as stack:
+    with running_stack() as stack, tempfile.TemporaryDirectory(prefix="soat-fuzz-") as folder:
         with stack.client() as nobody:
             body = {"username": stack.username, "password": stack.password}
             token = nobody.post("/api/v1/users/login", json=body).raise_for_status().json()["token"]
-        status = subprocess.run(_command(stack, token, options), cwd=PROJECT, check=False).returncode
-        sent, failed = _counted(stack, token)
+        with stack.client(token) as admin:
+            Path(folder, "schemathesis.toml").write_text(settings_with(made_rows(admin, 3), made_rows(admin, 40)))
+        command = _command(stack, token, options)
+        # First, while the token's own user (whose id schemathesis reads out of it) is the last admin, who stays.
+        parts = ([*command, f"--{choice}-operation-id", "deleteUser"] for choice in ("include", "exclude"))
+        status = max(subprocess.run(part, cwd=folder, check=False).returncode for part in parts)
+        answers = _answers(stack, token)
+    sent, failed = answers.total(), sum(number for (_, kind), number in answers.items() if kind == "5xx")
+    barren = sorted({name for name, _ in answers} - {name for name, kind in answers if kind == "2xx"} - BARREN)
     print(f"{sent:,} requests, {failed:,} of them answered with 500 or above; seed {options.seed}")
-    return status or int(sent < options.fewest)
+    print(f"Operations without any success: {', '.join(barren) or 'none'}")
+    return status or int(sent < options.fewest or bool(barren))
 
 
 def _command(stack: Stack, token: str, options: argparse.Namespace) -> list[str]:
@@ -57,16 +71,17 @@ def _command(stack: Stack, token: str, options: argparse.Namespace) -> list[str]
     ]
 
 
-def _counted(stack: Stack, token: str) -> tuple[int, int]:
-    """Return how many requests of the API were answered, and how many with a status of the five hundreds."""
+def _answers(stack: Stack, token: str) -> Counter[tuple[str, str]]:
+    """Return how many requests of the API were answered, by operation and class of status."""
     with stack.client(token) as admin:
         text = admin.get("/metrics").raise_for_status().text
     rows = re.findall(
         r'^soat_http_requests_total\{.*?operation="(\w+)".*?status="(\dxx)"\} ([\d.e+]+)', text, re.MULTILINE
     )
-    sent = sum(float(number) for _, _, number in rows)
-    failed = sum(float(number) for _, status, number in rows if status == "5xx")
-    return int(sent), int(failed)
+    answers: Counter[tuple[str, str]] = Counter()
+    for operation, status, number in rows:
+        answers[operation, status] += int(float(number))
+    return answers
 
 
 if __name__ == "__main__":

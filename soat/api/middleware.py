@@ -40,6 +40,6 @@ class AnnouncedLength:
 
 def _extends_ascii(charset: str) -> bool:
     try:
-        return b"probe".decode(charset) == "probe"
+        return b"probe\xff".decode(charset, "surrogateescape").startswith("probe")
     except (LookupError, ValueError):
         return False

@@ -16,6 +16,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from soat.core.parsers import RepeatedKey, read_json
+
 MAX_JSON_DEPTH = 32
 MAX_JSON_CHARACTERS = 262_144
 
@@ -176,8 +178,10 @@ class JsonObject(serializers.JSONField):
         """Return the object. Raises ``serializers.ValidationError``."""
         if _from_form(self) and isinstance(data, str):
             try:
-                data = json.loads(data)
-            except (ValueError, RecursionError):
+                data = read_json(data)
+            except RepeatedKey as error:
+                raise serializers.ValidationError(f"cannot be read: {error}.") from None
+            except ValueError:
                 data = None
         if not isinstance(data, dict):
             raise serializers.ValidationError("must be a JSON object.")

@@ -42,8 +42,10 @@ ERRORS = {
     405: "This path does not take this method.",
     409: "The state that the request meets forbids it.",
     413: "The body, or what it asks to be done while it waits, is too large.",
+    414: "The address is too long.",
     415: "The content type of the body is not read here.",
     429: "Too many requests: wait for `Retry-After` seconds.",
+    431: "The headers are too large or too many.",
     502: "Something outside of the server failed.",
     503: "Something that the answer needs is not there at the moment: wait for `Retry-After` seconds.",
 }
@@ -64,7 +66,6 @@ def operation(
     ``action`` is the policy action that guards it, None where no policy does.
     """
     errors = {status: OpenApiResponse(ErrorEnvelope, description) for status, description in ERRORS.items()}
-    errors[414] = OpenApiResponse(description="The address is too long: the web server answers, in its own words.")
     describe = extend_schema(
         operation_id=operation_id,
         tags=[tag],

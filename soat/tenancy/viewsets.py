@@ -12,6 +12,7 @@ from rest_framework.viewsets import GenericViewSet
 from soat.core.body import Body, validated
 from soat.core.errors import SoatError, Unauthorized
 from soat.core.openapi import policy_action_of, takes_query
+from soat.core.parsers import read_form
 from soat.tenancy.access import Access, Caller, Reach, missing_project
 from soat.tenancy.models import Project
 from soat.tenancy.throttles import count_request
@@ -60,7 +61,8 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     def query(self, serializer_class: type[Body]) -> dict[str, Any]:
         """Return the validated query string. Raises ``ValidationFailed``."""
-        return validated(serializer_class, self.request.query_params)
+        raw = self.request.META.get("QUERY_STRING", "").encode("iso-8859-1")  # as WSGI hands bytes on
+        return validated(serializer_class, read_form(raw, self.request.encoding))
 
     def target_project_and_body(self, serializer_class: type[Body]) -> tuple[Project, dict[str, Any]]:
         """Return the project in which the body asks to create something, and the validated body.

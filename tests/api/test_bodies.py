@@ -49,6 +49,9 @@ def test_json_that_is_none_is_refused_everywhere(cast: Cast, path: str) -> None:
         b"\x00",
         b"\xef\xbb\xbf{}",
         "{}".encode("utf-16"),
+        '{"name": "a", "name": "b"}',
+        '{"name": "a", "na\\u006de": "a"}',
+        '{"metadata": {"a": [{"b": 1, "b": 1}]}}',
     ]
     for body in bodies:
         assert "JSON" in error_of(post(cast.admin, path, body), 400)["message"], body[:40]
@@ -124,6 +127,8 @@ def test_a_client_that_is_gone_is_no_crash(cast: Cast) -> None:
         ("zlib", "é".encode(), "é"),
         ("rot13", "é".encode(), "é"),
         ("undefined", "é".encode(), "é"),
+        ("idna", "é".encode(), "é"),
+        ("utf-16", "é".encode(), "é"),
         ("hex", "é".encode(), "é"),
         ("", "é".encode(), "é"),
         ("a" * 5_000, "é".encode(), "é"),
@@ -185,6 +190,33 @@ def test_a_form_is_read_where_json_is(cast: Cast) -> None:
 )
 def test_a_form_is_as_strict_as_json(cast: Cast, form: str, field: str) -> None:
     assert names_field(post(cast.admin, PROJECTS, form, FORM), field)
+
+
+@pytest.mark.parametrize("bad", ["%FF", "a%ED%A0%80", "%C3", "%C0%80", "\xff"])
+def test_bytes_that_are_no_text_are_refused_and_named(cast: Cast, bad: str) -> None:
+    raw = bad.encode("iso-8859-1")
+    assert names_field(post(cast.admin, PROJECTS, b"name=" + raw, FORM), "name")
+    assert len(error_of(post(cast.admin, PROJECTS, raw + b"=x", FORM), 400)["meta"]["unknownFields"]) == 1
+    file = body_of(post(cast.a, "/api/v1/files", "{}"), 201)["id"]
+    client: Any = cast.a
+    for form in (raw + b"=x", b"x=" + raw):
+        answer = client.generic("PUT", f"/api/v1/files/{file}/tags", form, content_type=FORM)
+        assert "surrogate" in error_of(answer, 400)["message"]
+    for path, field in ((DOCUMENTS, "path_prefix"), (MEMORIES, "tags"), ("/api/v1/policies", "user_id")):
+        assert names_field(cast.admin.get(path, QUERY_STRING=f"{field}={bad}"), field)
+    assert body_of(cast.admin.get(MEMORIES, QUERY_STRING=f"limit={bad}"))["limit"] == 50
+    assert body_of(post(cast.admin, PROJECTS, b"name=%EF%BF%BD", FORM), 201)["name"] == "\ufffd"
+
+
+def test_a_key_that_occurs_twice_is_named(cast: Cast) -> None:
+    error = error_of(post(cast.admin, PROJECTS, '{"name": "a", "name": "b"}'), 400)
+    assert error["meta"] == {"fields": {"name": "must not occur twice in one object."}}
+    project = json.dumps(cast.project_a.public_id)
+    for client in (cast.a, cast.admin):
+        error = error_of(
+            post(client, MEMORIES, f'{{"name": "m", "project_id": {project}, "project_id": {project}}}'), 400
+        )
+        assert "project_id" in error["meta"]["fields"]
 
 
 def test_a_form_of_too_many_fields_is_refused(cast: Cast) -> None:

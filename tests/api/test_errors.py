@@ -1,5 +1,6 @@
 """One shape for every error, wherever in the server it comes from."""
 
+import re
 from typing import Any
 
 import pytest
@@ -127,6 +128,32 @@ def test_a_crash_outside_of_the_views_has_the_same_shape(monkeypatch: pytest.Mon
     answer = Client(raise_request_exception=False).get("/health/ready")
     error_of(answer, 500, "INTERNAL_ERROR")
     assert "secret" not in answer.content.decode()
+
+
+def test_a_crash_in_a_middleware_has_the_same_shape(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*values: Any) -> None:
+        raise RuntimeError("the-secret-inside")
+
+    monkeypatch.setattr("soat.api.middleware._extends_ascii", crash)
+    for path in (PROJECTS, "/health", "/nope"):
+        answer = cast.admin.generic("POST", path, "{}", content_type="application/json; charset=ascii")
+        error_of(answer, 500, "INTERNAL_ERROR")
+        assert b"secret" not in answer.content
+        assert answer["X-Request-Id"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/health", "/health/ready", "/docs", "/metrics", "/static/nope.css", "/admin/", "/admin/nope", PROJECTS],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "BREW"])
+def test_each_answer_has_an_id(path: str, method: str) -> None:
+    client = Client(raise_request_exception=False)
+    answer = client.generic(method, path)
+    assert re.fullmatch("[0-9a-f]{32}", answer["X-Request-Id"])
+    assert client.generic(method, path, HTTP_X_REQUEST_ID="mine-1")["X-Request-Id"] == "mine-1"
+    for odd in ("a\nb", "a b", "\xff", "a" * 129):
+        assert re.fullmatch("[0-9a-f]{32}", client.generic(method, path, HTTP_X_REQUEST_ID=odd)["X-Request-Id"])
 
 
 def test_no_answer_may_be_sniffed_or_framed(cast: Cast) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from drf_spectacular.generators import SchemaGenerator
@@ -103,3 +104,43 @@ def test_what_is_no_object_and_what_is_unknown_is_refused(cast: Cast, name: str,
         answer = client.generic(method.upper(), path.format(**UNKNOWN), raw, content_type="application/json")
         error_of(answer, 400)
     assert len(OPERATIONS) > 20
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(("name", "method", "path"), OPERATIONS, ids=str)
+def test_a_form_is_read_and_as_strict(cast: Cast, name: str, method: str, path: str) -> None:
+    client = cast.anonymous if name in {"bootstrapUser", "loginUser"} else cast.admin
+
+    def sent(form: str) -> Any:
+        return client.generic(method.upper(), path.format(**UNKNOWN), form, content_type=FORM)
+
+    body = valid_body(cast, name)
+    pairs = [
+        (key, each if isinstance(each, str) else json.dumps(each))
+        for key, value in body.items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    form = urlencode(pairs)
+    as_json, as_form = send(cast, method, path, body), sent(form)
+    if as_json.status_code == 201:
+        assert as_form.status_code in {201, 409}, as_form.content  # the name is taken by now
+    else:
+        assert (as_form.status_code, as_form.content) == (as_json.status_code, as_json.content)
+    assert {"nope", "?"} <= named_in(sent(f"{form}&nope=1&%FF=2"))
+    for _, _, _, field, kind in (case for case in FIELDS if case[0] == name):
+        if field != "project_id":
+            rest = urlencode([(key, each) for key, each in pairs if key != field])
+            for fault in ("%00", "%FF", "%ED%A0%80"):
+                assert field in named_in(sent(f"{rest}&{field}={fault}")), (field, kind, fault)
+
+
+@pytest.mark.parametrize("name", sorted(FREE))
+@pytest.mark.parametrize("fault", FAULTS["object"] + [{"a": 5}, {"a": None}, {"a": ["b"]}, {"": "b"}], ids=repr)
+def test_tags_that_cannot_be_are_named(cast: Cast, name: str, fault: Any) -> None:
+    kind = "files" if "File" in name else "documents"
+    made = cast.a.post(f"/api/v1/{kind}", {"content": "x"} if kind == "documents" else {}, format="json")
+    path = f"/api/v1/{kind}/{made.json()['id']}/tags"
+    answer = send(cast, "put" if name.startswith("replace") else "patch", path, fault)
+    assert named_in(answer) == {"tags"}

@@ -153,10 +153,15 @@ def test_a_list_is_answered_with_one_page(document: dict[str, Any]) -> None:
         assert sorted(page["properties"]) == ["data", "limit", "offset", "total"]
 
 
-def test_a_download_is_of_any_type_and_a_long_address_is_answered_by_the_web_server(document: dict[str, Any]) -> None:
+def test_a_download_is_of_any_type(document: dict[str, Any]) -> None:
     answers = operations(document)["downloadFile"][1]["responses"]
     assert list(answers["200"]["content"]) == list(answers["206"]["content"]) == ["*/*"]
-    assert all("content" not in each["responses"]["414"] for _, each in operations(document).values())
+
+
+def test_what_the_web_server_refuses_by_itself_has_the_shape_of_any_error(document: dict[str, Any]) -> None:
+    for status in ("414", "431"):
+        answers = [each["responses"][status]["content"] for _, each in operations(document).values()]
+        assert all(answer["application/json"]["schema"]["$ref"].endswith("/ErrorEnvelope") for answer in answers)
 
 
 def schemas_in(node: Any) -> Iterator[dict[str, Any]]:

@@ -218,6 +218,8 @@ def test_a_form_holds_strings_and_is_converted(form: str, expected: dict[str, An
         "metadata={",
         f"metadata={'[' * 5_000}",
         'metadata={"a": Infinity}',
+        'metadata={"a": 1, "a": 2}',
+        'tags={"a": "b", "a": "b"}',
         "texts=a&texts=",
         "text=a%00b",
     ],

@@ -6,7 +6,8 @@ from typing import Any
 
 import httpx
 
-DELETIONS = {
+USES_UP = {
+    "uploadFileWithToken": "token",
     "deleteUser": "user_id",
     "deleteProject": "project_id",
     "deleteApiKey": "api_key_id",
@@ -48,7 +49,7 @@ def made_rows(admin: httpx.Client, count: int) -> Ids:
 
 
 def settings_with(lasting: Ids, passing: Ids) -> str:
-    """Return settings that put known ids into most requests; only ``passing`` ones are deleted on purpose."""
+    """Return settings that put known ids into most requests; only ``passing`` ones are used up on purpose."""
     lines = ["[cache]", "enabled = false"]
     for suffix, ids in (("", lasting), ("_passing", passing)):
         for kind, values in ids.items():
@@ -58,7 +59,7 @@ def settings_with(lasting: Ids, passing: Ids) -> str:
     lines += [_binding(f"query.{kind}", kind, 0.5) for kind in (*_BODY_FIELDS, "user_id")]
     lines += [_binding(f"body.{kind}", kind, 0.8) for kind in _BODY_FIELDS]
     lines += [_binding(f"body.{name}[*]", kind, 0.8) for name, kind in _BODY_LISTS.items()]
-    for operation, kind in DELETIONS.items():
+    for operation, kind in USES_UP.items():
         lines += ["[[operations]]", f'include-operation-id = "{operation}"', "[operations.parameters]"]
         lines.append(_binding(f"path.{kind}", f"{kind}_passing", 1))
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ SCHEMA := $(LOCAL) $(MANAGE) spectacular --format openapi-json --validate --fail
 PERMISSIONS := $(LOCAL) $(MANAGE) permissions docs/permissions.md
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test bench fuzz check format openapi permissions lock locks clean standalone-packages dev-packages
+.PHONY: help demo run test bench eval fuzz check format openapi permissions lock locks clean standalone-packages dev-packages
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,9 @@ test: dev-packages check ## check, then run the tests
 
 bench: standalone-packages ## measure what the door costs beside an empty view
 	$(PY) -m benchmarks.door
+
+eval: standalone-packages ## measure search on all sets to be had (docs/evaluation.md)
+	@$(PY) -m benchmarks.retrieval $(ARGS)
 
 fuzz: dev-packages ## throw 10,000 generated requests at a live stack
 	$(PY) -m tests.fuzz $(ARGS)

@@ -2,7 +2,9 @@
 
 import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -26,6 +28,8 @@ from embeddings.spaces import SpaceState, configured_identity, space_status
 from soat.core.errors import ServiceUnavailable, SoatError, ValidationFailed
 
 logger = logging.getLogger(__name__)
+
+_wrap: ContextVar[Callable[[Embedder], Embedder] | None] = ContextVar("wrap", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,16 @@ def configured_embedder() -> Embedder:
             threads=settings.EMBEDDING_THREADS,
         )
     )
+
+
+@contextmanager
+def embedder_wrapped(wrap: Callable[[Embedder], Embedder]) -> Iterator[None]:
+    """Have what is embedded in this context go through ``wrap`` of the configured embedder, for measurements."""
+    token = _wrap.set(wrap)
+    try:
+        yield
+    finally:
+        _wrap.reset(token)
 
 
 def embed_documents(texts: Sequence[str], *, urgent: bool = False) -> EmbeddedBatch:
@@ -118,6 +132,8 @@ def _embedded(texts: Sequence[str], kind: TextKind, *, urgent: bool) -> list[Emb
         embedder = configured_embedder()
     except EmbedderMisconfigured as error:
         return [EmbeddedText(error=error)] * len(texts)
+    if (wrap := _wrap.get()) is not None:
+        embedder = wrap(embedder)
     embedded = embed_texts(embedder, texts, kind=kind, concurrency=settings.EMBEDDING_CONCURRENCY, urgent=urgent)
     return [_usable(text) for text in embedded]
 

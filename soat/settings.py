@@ -340,6 +340,11 @@ INGESTION_STALL_TIMEOUT_MS = _whole("INGESTION_STALL_TIMEOUT_MS", 300_000, minim
 CONVERSION_STALL_TIMEOUT_MS = _whole("CONVERSION_STALL_TIMEOUT_MS", 1_800_000, minimum=1_000)
 INGESTION_LEASE_SECONDS = _whole("INGESTION_LEASE_SECONDS", 30, minimum=1)
 
+# --- Measurements ----------------------------------------------------------------------------
+
+# Where `manage.py evaluate_retrieval` finds the data sets of others.
+EVALUATION_DATA = Path(_text("SOAT_EVAL_DATA")) if _text("SOAT_EVAL_DATA") else None
+
 # --- Django ----------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -365,6 +370,7 @@ INSTALLED_APPS = [
     "documents",
     "memories",
     "knowledge",
+    "soat.evaluation",
     "soat.api",
     "soat.standalone",
 ]

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.stack import Stack, running_stack
-from tests.fuzz_rows import made_rows, settings_with
+from tests.fuzz_rows import made_rows, settings_for_chains, settings_with
 
 FEWEST_REQUESTS = 10_000
 BARREN = {"bootstrapUser", "unknown", "none"}
@@ -38,16 +38,24 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=140, help="requests of each operation and phase")
     parser.add_argument("--fewest", type=int, default=FEWEST_REQUESTS, help="fail when fewer requests were sent")
     options = parser.parse_args()
-    with running_stack() as stack, tempfile.TemporaryDirectory(prefix="soat-fuzz-") as folder:
+    with running_stack() as stack, _folder() as known, _folder() as chained:
         with stack.client() as nobody:
             body = {"username": stack.username, "password": stack.password}
             token = nobody.post("/api/v1/users/login", json=body).raise_for_status().json()["token"]
         with stack.client(token) as admin:
-            Path(folder, "schemathesis.toml").write_text(settings_with(made_rows(admin, 3), made_rows(admin, 40)))
+            lasting, passing = made_rows(admin, 3), made_rows(admin, 40)
+        Path(known, "schemathesis.toml").write_text(settings_with(lasting, passing))
+        Path(chained, "schemathesis.toml").write_text(settings_for_chains(lasting))
         command = _command(stack, token, options)
-        # First, while the token's own user (whose id schemathesis reads out of it) is the last admin, who stays.
-        parts = ([*command, f"--{choice}-operation-id", "deleteUser"] for choice in ("include", "exclude"))
-        status = max(subprocess.run(part, cwd=folder, check=False).returncode for part in parts)
+        one_by_one = [*command, "--phases", "examples,coverage,fuzzing"]
+        parts = [
+            # First, while the token's own user (whose id schemathesis reads out of it) is the last admin, who stays.
+            ([*one_by_one, "--include-operation-id", "deleteUser"], known),
+            ([*one_by_one, "--exclude-operation-id", "deleteUser"], known),
+            # Here ids come from earlier answers: known ones would be in the way.
+            ([*command, "--phases", "stateful", "--exclude-operation-id", "deleteUser"], chained),
+        ]
+        status = max(subprocess.run(part, cwd=folder, check=False).returncode for part, folder in parts)
         answers = _answers(stack, token)
     sent, failed = answers.total(), sum(number for (_, kind), number in answers.items() if kind == "5xx")
     barren = sorted({name for name, _ in answers} - {name for name, kind in answers if kind == "2xx"} - BARREN)
@@ -56,12 +64,15 @@ def main() -> int:
     return status or int(sent < options.fewest or bool(barren))
 
 
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="soat-fuzz-")
+
+
 def _command(stack: Stack, token: str, options: argparse.Namespace) -> list[str]:
     return [
         *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{stack.url}/api/v1/openapi.json"),
         *("--header", f"Authorization: Bearer {token}"),
         *("--checks", ",".join(CHECKS)),
-        *("--phases", "examples,coverage,fuzzing,stateful"),
         *("--max-examples", str(options.examples)),
         *("--seed", str(options.seed)),
         *("--suppress-health-check", "all"),

@@ -19,6 +19,7 @@ USES_UP = {
 }
 _BODY_FIELDS = ("project_id", "file_id", "memory_id")
 _BODY_LISTS = {"policy_ids": "policy_id", "memory_ids": "memory_id", "document_ids": "document_id"}
+_NO_CACHE = ("[cache]", "enabled = false")
 _EVERYTHING = {"statement": [{"effect": "Allow", "action": ["*"], "resource": ["*"]}]}
 
 Ids = Mapping[str, list[str]]
@@ -50,19 +51,30 @@ def made_rows(admin: httpx.Client, count: int) -> Ids:
 
 def settings_with(lasting: Ids, passing: Ids) -> str:
     """Return settings that put known ids into most requests; only ``passing`` ones are used up on purpose."""
-    lines = ["[cache]", "enabled = false"]
-    for suffix, ids in (("", lasting), ("_passing", passing)):
-        for kind, values in ids.items():
-            lines += [f"[dictionaries.{kind}{suffix}]", f"values = {[*values, 'unknown_0000000000000000']}"]
-    lines.append("[parameters]")
+    lines = [*_NO_CACHE, *_dictionaries(lasting), *_dictionaries(passing, "_passing"), *_bodies()]
     lines += [_binding(f"path.{kind}", kind, 0.7) for kind in lasting]
     lines += [_binding(f"query.{kind}", kind, 0.5) for kind in (*_BODY_FIELDS, "user_id")]
-    lines += [_binding(f"body.{kind}", kind, 0.8) for kind in _BODY_FIELDS]
-    lines += [_binding(f"body.{name}[*]", kind, 0.8) for name, kind in _BODY_LISTS.items()]
     for operation, kind in USES_UP.items():
         lines += ["[[operations]]", f'include-operation-id = "{operation}"', "[operations.parameters]"]
         lines.append(_binding(f"path.{kind}", f"{kind}_passing", 1))
     return "\n".join(lines) + "\n"
+
+
+def settings_for_chains(lasting: Ids) -> str:
+    """Return settings for requests that take their paths from earlier answers: what is made belongs to known rows."""
+    return "\n".join([*_NO_CACHE, *_dictionaries(lasting), *_bodies()]) + "\n"
+
+
+def _dictionaries(ids: Ids, suffix: str = "") -> list[str]:
+    lines = []
+    for kind, values in ids.items():
+        lines += [f"[dictionaries.{kind}{suffix}]", f"values = {[*values, 'unknown_0000000000000000']}"]
+    return lines
+
+
+def _bodies() -> list[str]:
+    fields = [_binding(f"body.{kind}", kind, 0.8) for kind in _BODY_FIELDS]
+    return ["[parameters]", *fields, *(_binding(f"body.{name}[*]", kind, 0.8) for name, kind in _BODY_LISTS.items())]
 
 
 def _binding(parameter: str, dictionary: str, probability: float) -> str:

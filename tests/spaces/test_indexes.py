@@ -1,5 +1,6 @@
 """One HNSW index a table and space: seen when it is missing or half built, and made good by ``prepare_space``."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from io import StringIO
@@ -14,6 +15,7 @@ from django.db.transaction import TransactionManagementError
 from documents.models import ChunkVector
 from embeddings.indexes import build_index, index_name, missing_indexes, vector_tables
 from embeddings.models import EmbeddingSpace
+from embeddings.progress import Progress, build_progress, progress_line
 from embeddings.spaces import space_status
 from memories.models import EntryVector, MemoryEntry
 from soat.core.db import short_transaction
@@ -111,8 +113,19 @@ def test_an_index_of_another_space_does_not_count(space: EmbeddingSpace) -> None
     assert missing_indexes(space) == []
 
 
+@pytest.mark.usefixtures("many_vectors")
 def test_several_at_once_prepare_one_set_of_indexes(space: EmbeddingSpace) -> None:
     """Several servers start at the same time: none fails, none undoes the other's work."""
+    said = at_once([prepare] * 4)
+    assert sum("Building the vector index" in text for text in said) > 1, "they did not meet"
+    assert missing_indexes(space) == []
+    assert set(indexes()) == {index_name(model, space) for model in (ChunkVector, EntryVector)}
+
+
+@pytest.fixture
+def many_vectors(space: EmbeddingSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough of them that the build is seen at work."""
+    monkeypatch.setattr("embeddings.progress.POLL_SECONDS", 0.005)
     cast = make_cast()
     write(cast.a, new_memory(cast.a)["id"], "Alice likes tea.")
     entry = MemoryEntry.objects.get()
@@ -121,10 +134,44 @@ def test_several_at_once_prepare_one_set_of_indexes(space: EmbeddingSpace) -> No
     EntryVector.objects.bulk_create(
         EntryVector(window=window, embedding=row, **owner) for window, row in enumerate(rows, start=1)
     )
-    said = at_once([prepare] * 4)
-    assert sum("Building the vector index" in text for text in said) > 1, "they did not meet"
-    assert missing_indexes(space) == []
-    assert set(indexes()) == {index_name(model, space) for model in (ChunkVector, EntryVector)}
+
+
+class Tty(StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("many_vectors")
+def test_a_build_shows_how_far_it_is() -> None:
+    lines = [line for line in prepare().splitlines() if line.startswith("  [")]
+    assert lines
+    assert len(lines) == len(set(lines))
+    assert all(re.fullmatch(r"  \[#*\.*\] +\d+% [a-z].*", line) for line in lines)
+    assert any("building index" in line for line in lines)
+
+
+@pytest.mark.usefixtures("many_vectors")
+def test_on_a_terminal_one_bar_is_drawn_again_and_again() -> None:
+    out = Tty()
+    call_command("prepare_space", stdout=out)
+    drawn = out.getvalue().split("\r  [")
+    assert len(drawn) > 1
+    assert all("\n" not in bar for bar in drawn[1:-1] if "Building" not in bar)
+    assert out.getvalue().endswith("\n")
+
+
+@pytest.mark.usefixtures("many_vectors")
+def test_nothing_is_shown_when_nothing_is_to_be_said() -> None:
+    out = StringIO()
+    call_command("prepare_space", stdout=out, verbosity=0)
+    assert "  [" not in out.getvalue()
+
+
+def test_progress_is_read_by_table(space: EmbeddingSpace) -> None:
+    assert build_progress("memories_entryvector") is None
+    assert progress_line(Progress("loading", 0.5)) == f"[{'#' * 15}{'.' * 15}]  50% loading"
 
 
 def test_writers_go_on_while_an_index_is_built(space: EmbeddingSpace) -> None:

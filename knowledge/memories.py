@@ -6,7 +6,8 @@ from typing import Any
 from django.db import connection
 
 from embeddings.services import QueryVector
-from knowledge.nearest import Filter, Source, allowed_rows, nearest
+from knowledge.explanation import Found
+from knowledge.nearest import Filter, Look, Source, Way, allowed_rows, nearest, vectors_in
 from knowledge.results import MemoryResult
 from memories.models import MemoryEntry
 from soat.engine.match import tag_glob_like
@@ -19,28 +20,27 @@ _MEMORY_JOIN = "JOIN memories_memory m ON m.id = e.memory_id"
 _SOURCE = Source(
     vectors="memories_entryvector",
     row_key="entry_id",
-    joins=f"JOIN memories_memoryentry e ON e.id = v.entry_id {_MEMORY_JOIN}",
-    tie_break='e.public_id COLLATE "C"',
-    columns=f"{_COLUMNS} FROM scored s JOIN memories_memoryentry e ON e.id = s.row_id {_MEMORY_JOIN}",
+    row="e",
+    rows=f"memories_memoryentry e {_MEMORY_JOIN}",
+    columns=_COLUMNS,
+    shown=f"JOIN memories_memoryentry e ON e.id = s.row_id {_MEMORY_JOIN}",
 )
 
 
 def search_entries(
     scope: ProjectScope, memory_ids: Sequence[str], memory_tags: Sequence[str], query: QueryVector, limit: int
-) -> list[MemoryResult]:
+) -> Found[MemoryResult]:
     """Return the ``limit`` valid entries nearest to the query; ids and tag globs are a union."""
-    wanted = _filter(scope, memory_ids, memory_tags, project="v.project_id", memory="v.memory_id")
-    return [
-        _result(columns, similarity_from_distance(distance))
-        for distance, *columns in nearest(_SOURCE, wanted, query, limit)
-    ]
+    answer = nearest(_SOURCE, _filter(scope, memory_ids, memory_tags, is_ranked=True), query, limit)
+    results = [_result(columns, similarity_from_distance(distance)) for distance, *columns in answer.rows]
+    return Found(results, answer.look)
 
 
 def read_entries(
     scope: ProjectScope, memory_ids: Sequence[str], memory_tags: Sequence[str], limit: int
-) -> list[MemoryResult]:
+) -> Found[MemoryResult]:
     """Return the oldest valid entries first."""
-    wanted = _filter(scope, memory_ids, memory_tags, project="m.project_id", memory="e.memory_id")
+    wanted = _filter(scope, memory_ids, memory_tags, is_ranked=False)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {_COLUMNS} FROM memories_memoryentry e {_MEMORY_JOIN}"
@@ -48,30 +48,24 @@ def read_entries(
             ' ORDER BY e.created_at, e.public_id COLLATE "C" LIMIT %(limit)s',
             {**wanted.parameters, "limit": limit},
         )
-        return [_result(columns, None) for columns in cursor.fetchall()]
+        return Found([_result(columns, None) for columns in cursor.fetchall()], Look(Way.LISTED))
 
 
-def _filter(
-    scope: ProjectScope, memory_ids: Sequence[str], memory_tags: Sequence[str], *, project: str, memory: str
-) -> Filter:
-    """Return the conditions; ``project`` and ``memory`` are the columns that tell where a row belongs."""
-    narrow = ["TRUE" if scope.everything else f"{project} = ANY(%(projects)s)"]
-    where = ["e.invalidated_at IS NULL"]
-    if memory_tags:
-        wanted = [f"{memory} = {_NAMED}"] if memory_ids else []
-        wanted.extend(
-            f"EXISTS (SELECT 1 FROM unnest({tags}) AS tag WHERE tag ILIKE ANY(%(memory_tags)s))"
-            for tags in ("m.tags", "e.tags")
-        )
-        where.append(f"({' OR '.join(wanted)})")
-    else:
-        # Most often one memory of a few rows among many others: those alone are then counted and scanned.
-        narrow.append(f"{memory} = {_NAMED}")
+def _filter(scope: ProjectScope, memory_ids: Sequence[str], memory_tags: Sequence[str], *, is_ranked: bool) -> Filter:
+    """Return the conditions; a ranked search narrows the vectors, which know project and memory themselves."""
     allowed, parameters = allowed_rows(scope, MemoryEntry, "e.id")
-    where.append(allowed)
+    valid = ["e.invalidated_at IS NULL"]
+    selective = [allowed] if allowed != "TRUE" else []
+    if memory_tags:
+        selective.append(_tagged(is_named=bool(memory_ids)))
+    own = _narrow(scope, memory_tags, project="m.project_id", memory="e.memory_id")
+    narrow = _narrow(scope, memory_tags, project="v.project_id", memory="v.memory_id") if is_ranked else own
     return Filter(
-        narrow=" AND ".join(narrow),
-        where=" AND ".join(where),
+        narrow=narrow,
+        where=" AND ".join([*valid, *selective]),
+        sizes=f"SELECT 1 AS number FROM {_SOURCE.rows} WHERE {' AND '.join([own, *valid, *selective])}"
+        if selective
+        else vectors_in(_SOURCE, narrow),
         parameters={
             **parameters,
             "projects": list(scope.ids),
@@ -79,6 +73,23 @@ def _filter(
             "memory_tags": [tag_glob_like(glob) for glob in memory_tags],
         },
     )
+
+
+def _narrow(scope: ProjectScope, memory_tags: Sequence[str], *, project: str, memory: str) -> str:
+    narrow = ["TRUE" if scope.everything else f"{project} = ANY(%(projects)s)"]
+    if not memory_tags:
+        # Most often one memory of a few rows among many others: those alone are then counted and scanned.
+        narrow.append(f"{memory} = {_NAMED}")
+    return " AND ".join(narrow)
+
+
+def _tagged(*, is_named: bool) -> str:
+    wanted = [f"e.memory_id = {_NAMED}"] if is_named else []
+    wanted.extend(
+        f"EXISTS (SELECT 1 FROM unnest({tags}) AS tag WHERE tag ILIKE ANY(%(memory_tags)s))"
+        for tags in ("m.tags", "e.tags")
+    )
+    return f"({' OR '.join(wanted)})"
 
 
 def _result(columns: Sequence[Any], similarity: float | None) -> MemoryResult:

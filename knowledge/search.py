@@ -1,17 +1,22 @@
 """``search_knowledge``: the only retrieval function. It reads documents and memories and ranks them together."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 from documents.models import Document
 from embeddings.services import QueryVector, embed_query
 from knowledge.documents import read_chunks, search_chunks
+from knowledge.explanation import Answer, Explanation, Found, SourceExplanation
 from knowledge.memories import read_entries, search_entries
-from knowledge.results import Result
+from knowledge.results import DocumentResult, MemoryResult, Result
 from memories.models import MemoryEntry
 from soat.core.errors import ValidationFailed
-from soat.engine.rank import merge_ranked, merge_unranked
+from soat.engine.rank import Source, merge_ranked, merge_unranked
 from soat.tenancy.access import ProjectScope, Reach
+
+ResultT = TypeVar("ResultT", DocumentResult, MemoryResult)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +49,74 @@ def search_knowledge(*, scope: ProjectScope | Reach, search: Search) -> list[Res
     without one the rows come in reading order and carry no score. Raises ``ValidationFailed`` when
     nothing is asked for and ``ServiceUnavailable`` when the query cannot be embedded.
     """
+    return explained_search(scope=scope, search=search).results
+
+
+def explained_search(*, scope: ProjectScope | Reach, search: Search) -> Answer:
+    """Return what ``search_knowledge`` returns, and how it was found."""
     if not search.wants_documents and not search.wants_memories:
         raise ValidationFailed("Give at least one of query, memory_ids, memory_tags, document_paths, document_ids.")
     documents, entries = scope.of(Document), scope.of(MemoryEntry)
     if documents.is_empty and entries.is_empty:
-        return []
+        return Answer([], Explanation())
     if not search.query.strip():
         return _read(documents, entries, search)
+    begun = time.perf_counter()
     query = embed_query(search.query)
+    explanation = Explanation(embedding_ms=_milliseconds(begun))
     if query is None:
-        return []
-    return merge_ranked(_ranked(documents, entries, search, query), limit=search.limit, min_score=search.min_score)
+        return Answer([], explanation)
+    ranked = _ranked(documents, entries, search, query, explanation)
+    return Answer(merge_ranked(ranked, limit=search.limit, min_score=search.min_score), explanation)
 
 
-def _ranked(documents: ProjectScope, entries: ProjectScope, search: Search, query: QueryVector) -> list[list[Result]]:
+def _ranked(
+    documents: ProjectScope, entries: ProjectScope, search: Search, query: QueryVector, explanation: Explanation
+) -> list[list[Result]]:
     sources: list[list[Result]] = []
     if not documents.is_empty:
-        sources.append([*search_chunks(documents, search.document_ids, search.document_paths, query, search.limit)])
+        found = _timed(
+            explanation,
+            Source.DOCUMENT,
+            lambda: search_chunks(documents, search.document_ids, search.document_paths, query, search.limit),
+        )
+        sources.append([*found])
     if search.wants_memories and not entries.is_empty:
-        sources.append([*search_entries(entries, search.memory_ids, search.memory_tags, query, search.limit)])
+        facts = _timed(
+            explanation,
+            Source.MEMORY,
+            lambda: search_entries(entries, search.memory_ids, search.memory_tags, query, search.limit),
+        )
+        sources.append([*facts])
     return sources
 
 
-def _read(documents: ProjectScope, entries: ProjectScope, search: Search) -> list[Result]:
-    chunks: list[Any] = []
-    facts: list[Any] = []
+def _read(documents: ProjectScope, entries: ProjectScope, search: Search) -> Answer:
+    chunks: list[DocumentResult] = []
+    facts: list[MemoryResult] = []
+    explanation = Explanation()
     if search.wants_documents:
-        chunks = read_chunks(documents, search.document_ids, search.document_paths, search.limit)
+        chunks = _timed(
+            explanation,
+            Source.DOCUMENT,
+            lambda: read_chunks(documents, search.document_ids, search.document_paths, search.limit),
+        )
     if search.wants_memories:
-        facts = read_entries(entries, search.memory_ids, search.memory_tags, search.limit)
-    return merge_unranked(chunks, facts, limit=search.limit)
+        facts = _timed(
+            explanation,
+            Source.MEMORY,
+            lambda: read_entries(entries, search.memory_ids, search.memory_tags, search.limit),
+        )
+    return Answer(merge_unranked(chunks, facts, limit=search.limit), explanation)
+
+
+def _timed(explanation: Explanation, source: Source, find: Callable[[], Found[ResultT]]) -> list[ResultT]:
+    """Return what ``find`` finds, and note how and how long."""
+    begun = time.perf_counter()
+    found = find()
+    explanation.sources.append(SourceExplanation(source, found.look, _milliseconds(begun)))
+    return found.results
+
+
+def _milliseconds(begun: float) -> float:
+    return (time.perf_counter() - begun) * 1_000

@@ -3,8 +3,9 @@
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
+from knowledge.nearest import Way
 from soat.core.body import Body
-from soat.core.fields import Number, Text, TextList, WholeNumber
+from soat.core.fields import Flag, Number, Text, TextList, WholeNumber
 
 MAX_QUERY_CHARACTERS = 100_000
 
@@ -20,6 +21,7 @@ class KnowledgeSearch(Body):
     memory_tags = TextList(required=False, scalar=True, allow_null=True)
     document_paths = TextList(item_length=1_024, required=False, scalar=True, allow_null=True)
     document_ids = TextList(required=False, scalar=True, allow_null=True)
+    explain = Flag(required=False, help_text="Say how the results were found. For admins only.")
 
 
 class DocumentKnowledgeResult(serializers.Serializer[None]):
@@ -59,6 +61,33 @@ class MemoryKnowledgeResult(serializers.Serializer[None]):
     updated_at = serializers.DateTimeField()
 
 
+class SourceExplanation(serializers.Serializer[None]):
+    """How one source was searched."""
+
+    source_type = serializers.ChoiceField(["document", "memory"])
+    way = serializers.ChoiceField(
+        [way.value for way in Way],
+        help_text="`exact`: every row that passes the filters was compared; `index`: the vector index was asked;"
+        " `listed`: there was no query.",
+    )
+    counted = serializers.IntegerField(
+        allow_null=True,
+        help_text="About how many vectors pass the filters; above `exact_up_to` they are not counted to the end.",
+    )
+    exact_up_to = serializers.IntegerField(allow_null=True, help_text="Up to so many are compared one by one.")
+    index_fell_short = serializers.BooleanField(
+        help_text="The index was asked and gave too few, so that all were compared after all."
+    )
+    ms = serializers.FloatField(help_text="Milliseconds in the database and of reading its answer.")
+
+
+class KnowledgeExplanation(serializers.Serializer[None]):
+    """How a search went."""
+
+    embedding_ms = serializers.FloatField(allow_null=True, help_text="Milliseconds until the query had its vector.")
+    sources = SourceExplanation(many=True)
+
+
 class KnowledgeResults(serializers.Serializer[None]):
     """The results, best first."""
 
@@ -68,3 +97,4 @@ class KnowledgeResults(serializers.Serializer[None]):
         resource_type_field_name=None,
         many=True,
     )
+    explain = KnowledgeExplanation(required=False, help_text="Only where the request asked for it.")

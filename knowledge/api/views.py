@@ -6,10 +6,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from knowledge.api.schemas import KnowledgeResults, KnowledgeSearch
-from knowledge.results import represent_result
-from knowledge.search import Search, search_knowledge
+from knowledge.explanation import represent_explanation
+from knowledge.results import Result, represent_result
+from knowledge.search import Search, explained_search, search_knowledge
 from soat.core.openapi import operation
 from soat.engine.rank import effective_limit
+from soat.tenancy.access import require_admin
 from soat.tenancy.viewsets import ResourceViewSet
 
 
@@ -25,8 +27,16 @@ class KnowledgeViewSet(ResourceViewSet):
     )
     def search(self, request: Request) -> Response:
         """Search documents and memories together."""
-        results = search_knowledge(scope=self.searched(), search=_search(self.body(KnowledgeSearch)))
-        return Response({"results": [represent_result(result) for result in results]})
+        reach, body = self.searched(), self.body(KnowledgeSearch)
+        if body.get("explain"):
+            require_admin(self.caller, "Only an admin may have a search explained.")
+            answer = explained_search(scope=reach, search=_search(body))
+            return Response({**_results(answer.results), "explain": represent_explanation(answer.explanation)})
+        return Response(_results(search_knowledge(scope=reach, search=_search(body))))
+
+
+def _results(results: list[Result]) -> dict[str, Any]:
+    return {"results": [represent_result(result) for result in results]}
 
 
 def _search(body: dict[str, Any]) -> Search:

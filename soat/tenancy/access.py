@@ -279,10 +279,10 @@ def _is_whole(rule: Rule) -> bool:
     return not rule.deny and all(is_covered(clause) for clause in rule.allow)
 
 
-def require_admin(caller: Caller) -> None:
-    """Raise ``Forbidden`` unless the caller is an admin with its own session or an unbound key."""
+def require_admin(caller: Caller, sentence: str = "Only an admin may do this.") -> None:
+    """Raise ``Forbidden`` with ``sentence`` unless the caller is an admin with its own session or an unbound key."""
     if not caller.is_admin or caller.project_id is not None:
-        raise Forbidden("Only an admin may do this.")
+        raise Forbidden(sentence)
 
 
 def require_binding(caller: Caller, requested: object) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 
-from documents.models import ChunkVector, Document, DocumentChunk
+from documents.models import ChunkVector, Document, DocumentChunk, IngestionAttempt
 from embeddings.models import EmbeddingSpace
 from embeddings.services import QueryVector, embed_documents
 from memories.models import EntryVector, Memory, MemoryEntry
@@ -130,3 +131,4 @@ def _insert_chunks(document: Document, space: EmbeddingSpace, vectors: Rows) -> 
         ChunkVector(chunk=chunk, space=space, embedding=vector, **owner)
         for chunk, vector in zip(chunks, vectors, strict=True)
     )
+    IngestionAttempt.objects.filter(document=document).update(chunk_count=F("chunk_count") + len(chunks))

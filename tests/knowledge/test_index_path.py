@@ -1,11 +1,14 @@
 """Above the size of an exact scan the HNSW index answers: as many rows, the same ones, in the same order."""
 
+import json
 from collections.abc import Callable, Iterator
+from math import isqrt
 from typing import Any
 
 import numpy as np
 import pytest
 from django.db import connection
+from django.db.models import Q
 from pytest_django import DjangoDbBlocker
 
 from documents.models import ChunkVector
@@ -14,14 +17,18 @@ from embeddings.models import StoredVector
 from embeddings.services import QueryVector
 from knowledge import nearest
 from knowledge.documents import search_chunks
+from knowledge.explanation import Found
 from knowledge.memories import search_entries
+from knowledge.nearest import Way
 from memories.models import EntryVector
 from soat.tenancy.access import ALL_PROJECTS, ProjectScope
-from tests.knowledge.crowded import BIG, CHUNKS, LONG_TEXTS, SMALL, TWINS, Crowd, build_crowd
+from tests.knowledge.crowded import BIG, CHUNKS, LONG_TEXTS, SMALL, TWINS, VOLUMES, Crowd, build_crowd
 from tests.knowledge.world import clear_world
 
-Find = Callable[[QueryVector, int], list[Any]]
+Find = Callable[[QueryVector, int], Found[Any]]
 LIMIT = 10
+BOUND = 100
+PER_VOLUME = CHUNKS // VOLUMES + 1
 
 
 @pytest.fixture(scope="module")
@@ -40,33 +47,54 @@ def crowd(committed_crowd: Crowd, db: None, monkeypatch: pytest.MonkeyPatch) -> 
     The planner would still sort so few rows, which is no slower: without sorting it asks the index, as it does
     by itself on a table of many.
     """
-    monkeypatch.setattr(nearest, "EXACT_SCAN_ROWS", 100)
+    monkeypatch.setattr(nearest, "EXACT_SCAN_ROWS", BOUND)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_sort = off")
     return committed_crowd
 
 
-@pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """What is sent, with its parameters, without the counts."""
+def plan_of(find: Find, query: QueryVector, limit: int) -> dict[str, Any]:
+    """Return how the database runs the one statement of a search, with what it really did."""
     sent: list[tuple[str, Any]] = []
-    real = nearest._run
 
-    def run(sql: str, parameters: Any) -> Any:
-        if "count(*)" not in sql:
-            sent.append((sql, parameters))
-        return real(sql, parameters)
+    def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        sent.append((sql, params))
+        return execute(sql, params, many, context)
 
-    monkeypatch.setattr(nearest, "_run", run)
-    return sent
+    with connection.execute_wrapper(watch):
+        find(query, limit)
+    ((sql, params),) = sent
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+        ((answer,),) = cursor.fetchall()
+    plan: dict[str, Any] = (json.loads(answer) if isinstance(answer, str) else answer)[0]["Plan"]
+    return plan
 
 
-def is_indexed(sql: str) -> bool:
-    return "AS MATERIALIZED" in sql
+def parts_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", []):
+        yield from parts_of(part)
 
 
-def project_a(crowd: Crowd) -> ProjectScope:
-    return ProjectScope(everything=False, ids=(crowd.cast.project_a.pk,))
+def index_scans(plan: dict[str, Any], model: type[StoredVector], crowd: Crowd) -> list[int]:
+    """Return how often each scan of the vector index ran."""
+    name = index_name(model, crowd.space)
+    return [part["Actual Loops"] for part in parts_of(plan) if part.get("Index Name") == name]
+
+
+def scanned_vectors(plan: dict[str, Any], model: type[StoredVector], crowd: Crowd) -> int:
+    """Return how many vectors were read in other ways, by all that read the table."""
+    table, name = model._meta.db_table, index_name(model, crowd.space)
+    return sum(
+        int(part["Actual Rows"] * part["Actual Loops"])
+        for part in parts_of(plan)
+        if part.get("Relation Name") == table and part.get("Index Name") != name and "Only" not in part["Node Type"]
+    )
+
+
+def project_a(crowd: Crowd, rows: Q | None = None) -> ProjectScope:
+    return ProjectScope(everything=False, ids=(crowd.cast.project_a.pk,), rows=rows)
 
 
 def in_memory(crowd: Crowd, *memories: str) -> Find:
@@ -78,122 +106,162 @@ def with_tag(crowd: Crowd, tag: str) -> Find:
     return lambda query, limit: search_entries(project_a(crowd), [], [tag], query, limit)
 
 
-def in_documents(crowd: Crowd, path: str) -> Find:
-    return lambda query, limit: search_chunks(project_a(crowd), [], [path], query, limit)
+def in_documents(crowd: Crowd, *paths: str) -> Find:
+    return lambda query, limit: search_chunks(project_a(crowd), [], paths, query, limit)
+
+
+def allowed(crowd: Crowd, prefix: str) -> Find:
+    rows = Q(path__startswith=prefix)
+    return lambda query, limit: search_chunks(project_a(crowd, rows), [], [], query, limit)
 
 
 def exactly(find: Find, query: QueryVector, limit: int) -> list[Any]:
     """Return what the exact scan finds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "EXACT_SCAN_ROWS", 10**9)
-        return find(query, limit)
+        patch.setattr(nearest, "ALWAYS_EXACT_ROWS", 10**9)
+        found = find(query, limit)
+    assert found.look.way is Way.EXACT
+    return found.results
 
 
-SEARCHES: dict[str, tuple[Callable[[Crowd], Find], int]] = {
-    "one memory of many rows": (lambda crowd: in_memory(crowd, "big"), BIG),
+# The vectors that pass, None for more than the bound.
+SEARCHES: dict[str, tuple[Callable[[Crowd], Find], int | None]] = {
+    "one memory of many rows": (lambda crowd: in_memory(crowd, "big"), None),
     "one memory of 1 %": (lambda crowd: in_memory(crowd, "small"), SMALL),
-    "a tag of 10 %": (lambda crowd: with_tag(crowd, "tenth"), 10**9),
+    "a tag of 10 %": (lambda crowd: with_tag(crowd, "tenth"), None),
     "a tag of 1 %": (lambda crowd: with_tag(crowd, "hundredth"), 27),
     "a tag of five rows": (lambda crowd: with_tag(crowd, "thousandth"), 6),
     "no row at all": (lambda crowd: with_tag(crowd, "nothing"), 0),
-    "all entries of a project": (lambda crowd: with_tag(crowd, "*"), 10**9),
-    "long texts": (lambda crowd: in_memory(crowd, "long"), LONG_TEXTS),
-    "chunks": (lambda crowd: in_documents(crowd, "/"), CHUNKS),
-    "chunks of a folder": (lambda crowd: in_documents(crowd, "/big"), CHUNKS),
+    "all entries of a project": (lambda crowd: with_tag(crowd, "*"), None),
+    "long texts": (lambda crowd: in_memory(crowd, "long"), None),
+    "chunks": (in_documents, None),
+    "chunks of a folder": (lambda crowd: in_documents(crowd, "/big"), None),
+    "chunks of a tenth": (lambda crowd: in_documents(crowd, "/big/3"), PER_VOLUME),
     "chunks of no folder": (lambda crowd: in_documents(crowd, "/nothing"), 0),
+    "chunks of many folders": (lambda crowd: in_documents(crowd, *[f"/{n}" for n in range(30)], "/big/4"), PER_VOLUME),
+    "chunks that policies allow": (lambda crowd: allowed(crowd, "/big/"), None),
+    "chunks of one document that policies allow": (lambda crowd: allowed(crowd, "/big/7"), PER_VOLUME),
 }
+ROWS = {"one memory of many rows": BIG, "long texts": LONG_TEXTS}
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_the_index_gives_as_many_rows_as_there_are(crowd: Crowd, name: str) -> None:
-    make, there = SEARCHES[name]
+def test_the_way_is_chosen_by_what_passes(crowd: Crowd, name: str) -> None:
+    make, passing = SEARCHES[name]
     find = make(crowd)
+    look = find(next(crowd.queries(1)), LIMIT).look
+    assert look.bound == BOUND
+    assert look.way is (Way.INDEX if passing is None else Way.EXACT)
+    if passing is not None:
+        assert look.counted == passing
+    else:
+        assert look.counted is not None
+        assert look.counted > BOUND
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_there_are_as_many_rows_as_are_wanted(crowd: Crowd, name: str) -> None:
+    make, passing = SEARCHES[name]
+    find = make(crowd)
+    there = ROWS.get(name, 10**9 if passing is None else passing)
     for limit in (1, LIMIT, 50):
         for query in crowd.queries(3):
-            found = find(query, limit)
+            found = find(query, limit).results
             assert len(found) == len({row.id for row in found}) == min(limit, there)
             similarities = [row.similarity for row in found]
             assert similarities == sorted(similarities, reverse=True)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", [name for name, (_, passing) in SEARCHES.items() if passing is None])
 def test_the_index_finds_what_the_exact_scan_finds(crowd: Crowd, name: str) -> None:
-    make, there = SEARCHES[name]
-    find = make(crowd)
+    find = SEARCHES[name][0](crowd)
     hits = wanted = 0
-    for query in crowd.queries(50 if there >= LIMIT else 5):
+    for query in crowd.queries(50):
         exact = exactly(find, query, LIMIT)
-        found = find(query, LIMIT)
+        answer = find(query, LIMIT)
         wanted += len(exact)
-        hits += len({row.id for row in exact} & {row.id for row in found})
+        hits += len({row.id for row in exact} & {row.id for row in answer.results})
         scores = {row.id: row.similarity for row in exact}
-        assert all(row.similarity == scores[row.id] for row in found if row.id in scores)
+        assert all(row.similarity == scores[row.id] for row in answer.results if row.id in scores)
     assert hits >= 0.98 * wanted
 
 
 @pytest.mark.parametrize(
-    ("make", "model"),
-    [(lambda crowd: with_tag(crowd, "*"), EntryVector), (lambda crowd: in_documents(crowd, "/"), ChunkVector)],
+    ("name", "model"),
+    [
+        ("all entries of a project", EntryVector),
+        ("one memory of many rows", EntryVector),
+        ("a tag of 10 %", EntryVector),
+        ("chunks", ChunkVector),
+        ("chunks of a folder", ChunkVector),
+        ("chunks that policies allow", ChunkVector),
+    ],
 )
-def test_the_statement_runs_on_the_index(
-    crowd: Crowd, statements: list[tuple[str, Any]], make: Callable[[Crowd], Find], model: type[StoredVector]
-) -> None:
-    assert len(make(crowd)(next(crowd.queries(1)), LIMIT)) == LIMIT
-    ((sql, parameters),) = statements
-    assert is_indexed(sql)
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN {sql}", parameters)
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-    assert f"Index Scan using {index_name(model, crowd.space)}" in plan
+def test_a_large_scope_is_read_from_the_index_alone(crowd: Crowd, name: str, model: type[StoredVector]) -> None:
+    plan = plan_of(SEARCHES[name][0](crowd), next(crowd.queries(1)), LIMIT)
+    assert index_scans(plan, model, crowd) == [1]
+    fetched = LIMIT * nearest.WINDOWS_PER_ROW + nearest.SPARE_WINDOWS
+    assert scanned_vectors(plan, model, crowd) <= fetched * 6, "more than the windows of what the index gave"
 
 
-def test_the_planner_expects_as_many_rows_as_there_are(crowd: Crowd, statements: list[tuple[str, Any]]) -> None:
-    """Where it expects next to none it sorts all of a large table, and the index is never asked."""
-    for make, there in [(in_documents(crowd, "/"), CHUNKS), (in_memory(crowd, "big"), BIG)]:
-        statements.clear()
-        make(next(crowd.queries(1)), LIMIT)
-        sql, parameters = statements[0]
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", {**parameters, "fetch": 10**9})
-            ((plan,),) = cursor.fetchall()
-        assert _expected_by_found(plan[0]["Plan"]) > there / 3
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("one memory of 1 %", EntryVector),
+        ("a tag of 1 %", EntryVector),
+        ("no row at all", EntryVector),
+        ("chunks of a tenth", ChunkVector),
+        ("chunks of one document that policies allow", ChunkVector),
+    ],
+)
+def test_a_small_scope_never_touches_the_index(crowd: Crowd, name: str, model: type[StoredVector]) -> None:
+    plan = plan_of(SEARCHES[name][0](crowd), next(crowd.queries(1)), LIMIT)
+    assert index_scans(plan, model, crowd) == [0]
 
 
-def _expected_by_found(plan: dict[str, Any]) -> int:
-    """Return the rows that the plan expects of the common table ``found``, 0 without any."""
-    if plan.get("Subplan Name") == "CTE found":
-        return int(plan["Plan Rows"])
-    return max((_expected_by_found(part) for part in plan.get("Plans", [])), default=0)
-
-
-def test_a_small_scope_is_scanned_exactly(
-    crowd: Crowd, statements: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bound_itself_is_still_small(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     query = next(crowd.queries(1))
     rows = EntryVector.objects.filter(project=crowd.cast.project_b).count()
-    scope = ProjectScope(everything=False, ids=(crowd.cast.project_b.pk,))
-    for most, indexed in [(rows, False), (rows - 1, True)]:
+    for most, way in [(rows, Way.EXACT), (rows - 1, Way.INDEX)]:
         monkeypatch.setattr(nearest, "EXACT_SCAN_ROWS", most)
-        statements.clear()
-        assert len(search_entries(scope, [], ["*"], query, LIMIT)) == LIMIT
-        assert [is_indexed(sql) for sql, _ in statements] == [indexed]
+        found = search_entries(ProjectScope(everything=False, ids=(crowd.cast.project_b.pk,)), [], ["*"], query, LIMIT)
+        assert (len(found.results), found.look.way) == (LIMIT, way)
 
 
-def test_too_few_rows_of_the_index_are_made_good_exactly(crowd: Crowd, statements: list[tuple[str, Any]]) -> None:
-    query = next(crowd.queries(1))
-    for find, limit in [(with_tag(crowd, "thousandth"), LIMIT), (in_memory(crowd, "long"), LONG_TEXTS)]:
-        statements.clear()
-        found = find(query, limit)
-        assert [is_indexed(sql) for sql, _ in statements] == [True, False]
-        assert found == exactly(find, query, limit)
+def test_the_bound_grows_with_the_table_and_what_is_wanted(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "EXACT_SCAN_ROWS", 10**9)
+    query, find = next(crowd.queries(1)), in_memory(crowd, "big")
+    assert find(query, LIMIT).look.bound == nearest.ALWAYS_EXACT_ROWS
+    monkeypatch.setattr(nearest, "ALWAYS_EXACT_ROWS", 0)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pg_class SET reltuples = 40000 WHERE oid = 'memories_entryvector'::regclass")
+    for limit in (LIMIT, 500):
+        fetched = limit * nearest.WINDOWS_PER_ROW + nearest.SPARE_WINDOWS
+        assert find(query, limit).look.bound == pytest.approx(isqrt(40_000 * fetched * nearest.COST_OF_INDEX), abs=1)
 
 
-@pytest.mark.parametrize(("limit", "indexed"), [(500, True), (501, False), (1_000, False)])
-def test_more_than_the_index_gives_is_scanned_exactly(
-    crowd: Crowd, statements: list[tuple[str, Any]], limit: int, indexed: bool
+def test_too_few_rows_of_the_index_are_made_good_in_the_same_statement(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(with_tag(crowd, "all")(next(crowd.queries(1)), limit)) == limit
-    assert is_indexed(statements[0][0]) is indexed
+    query = next(crowd.queries(1))
+    monkeypatch.setattr(nearest, "EXACT_SCAN_ROWS", 0)
+    for find, limit in [(with_tag(crowd, "thousandth"), LIMIT), (in_memory(crowd, "long"), LONG_TEXTS)]:
+        plan_of(find, query, limit)  # asserts that it is one statement
+        found = find(query, limit)
+        assert (found.look.way, found.look.fell_short) == (Way.EXACT, True)
+        assert found.results == exactly(find, query, limit)
+
+
+@pytest.mark.parametrize("limit", [500, 501, 1_000])
+def test_the_index_gives_as_many_as_may_be_asked_for(crowd: Crowd, limit: int) -> None:
+    """Also more than its list of candidates can hold: it goes on from where it stopped."""
+    query, find = next(crowd.queries(1)), with_tag(crowd, "all")
+    found = find(query, limit)
+    assert found.look.way is Way.INDEX
+    exact = exactly(find, query, limit)
+    assert len(found.results) == limit
+    assert len({row.id for row in found.results} & {row.id for row in exact}) >= 0.98 * limit
 
 
 def test_a_long_text_scores_by_its_best_window(crowd: Crowd) -> None:
@@ -202,7 +270,7 @@ def test_a_long_text_scores_by_its_best_window(crowd: Crowd) -> None:
         vectors.setdefault(row.entry.public_id, []).append(np.asarray(row.embedding, dtype=np.float64))
     for query in crowd.queries(10):
         best = {key: max(float(row @ query.vector) for row in rows) for key, rows in vectors.items()}
-        found = in_memory(crowd, "long")(query, 5)
+        found = in_memory(crowd, "long")(query, 5).results
         assert [row.id for row in found] == sorted(best, key=lambda key: -best[key])[:5]
         assert [row.similarity for row in found] == pytest.approx(sorted(best.values(), reverse=True)[:5], abs=1e-6)
 
@@ -212,9 +280,9 @@ def test_no_row_of_another_project(crowd: Crowd, everything: bool) -> None:
     scope = ALL_PROJECTS if everything else project_a(crowd)
     foreign = [crowd.foreign.public_id]
     for query in crowd.queries(5):
-        found = search_entries(scope, foreign, [], query, LIMIT)
+        found = search_entries(scope, foreign, [], query, LIMIT).results
         assert {row.memory_id for row in found} == (set(foreign) if everything else set())
-        found = search_entries(scope, foreign, ["all"], query, 200)
+        found = search_entries(scope, foreign, ["all"], query, 200).results
         assert ({row.memory_id for row in found} & set(foreign) != set()) is everything
 
 
@@ -227,7 +295,7 @@ def test_equal_rows_have_one_order_for_every_limit(crowd: Crowd) -> None:
     ids = [row.id for row in whole]
     assert ids[:TWINS] == sorted(ids[:TWINS])
     for limit in (1, 2, 5, 29, 30, 31, 59, 60, 61, 80):
-        found = [row.id for row in find(query, limit)]
+        found = [row.id for row in find(query, limit).results]
         assert len(found) == limit
         assert found == sorted(found, key=ids.index), f"the best {limit} are in another order"
         # The index is approximate: of sixty equal vectors its graph may, rarely, not lead to one.

@@ -3,12 +3,13 @@
 from typing import ClassVar
 
 from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F, Q
 
 from embeddings.models import StoredVector
 from soat.core.ids import PublicIdField
-from soat.core.models import TimeStamped
+from soat.core.models import TimeStamped, WithoutLexemes
 from soat.engine.chunk import ChunkStrategy
 from soat.files.models import File
 from soat.tenancy.models import Project
@@ -170,7 +171,10 @@ class DocumentPage(models.Model):
 
 
 class DocumentChunk(models.Model):
-    """A piece of a document that is embedded and found. ``start`` and ``end`` are offsets into its text."""
+    """A piece of a document that is embedded and found. ``start`` and ``end`` are offsets into its text.
+
+    ``lexemes`` are the words of ``content``, written together with it (``soat.tenancy.text_search``).
+    """
 
     public_id = PublicIdField(prefix="dchunk")
     document = models.ForeignKey(Document, on_delete=models.DO_NOTHING, related_name="chunks", db_constraint=False)
@@ -187,11 +191,15 @@ class DocumentChunk(models.Model):
     content = models.TextField()
     awaits_vector = models.BooleanField(default=False)
     created_at = models.DateTimeField()
+    lexemes = SearchVectorField(null=True, editable=False)
+
+    objects: ClassVar[WithoutLexemes["DocumentChunk"]] = WithoutLexemes()
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["attempt", "index"], name="chunk_index_unique")]
         indexes: ClassVar = [
             models.Index(fields=["id"], name="chunk_awaits_vector", condition=Q(awaits_vector=True)),
+            GinIndex(fields=["project", "lexemes"], name="chunk_lexemes"),
         ]
 
     def __str__(self) -> str:

@@ -28,6 +28,7 @@ from embeddings.services import EmbeddedBatch, embed_documents
 from soat.core.errors import ServiceUnavailable
 from soat.engine.chunk import MAX_CHUNK_LENGTH, PAGE_SEPARATOR, Chunk, Page, iter_chunks
 from soat.files.storage import open_bytes
+from soat.tenancy.text_search import Lexemes, held_text_search_config
 
 logger = logging.getLogger(__name__)
 
@@ -202,12 +203,13 @@ def stored_pages(attempt_id: int) -> Iterator[Page]:
 
 
 def store_chunks(attempt: IngestionAttempt, chunks: Sequence[Chunk], embedded: EmbeddedBatch) -> None:
-    """Write chunks with their vectors, inside the caller's transaction.
+    """Write chunks with their words and vectors, inside the caller's transaction.
 
     A chunk whose vector could not be had is stored without it and marked as waiting for it, unless
     the provider refused its text for good.
     """
     now = timezone.now()
+    config = held_text_search_config(attempt.project_id)
     rows = DocumentChunk.objects.bulk_create(
         DocumentChunk(
             document_id=attempt.document_id,
@@ -220,6 +222,7 @@ def store_chunks(attempt: IngestionAttempt, chunks: Sequence[Chunk], embedded: E
             content=chunk.text,
             awaits_vector=text.error is not None and not text.error.permanent,
             created_at=now,
+            lexemes=Lexemes(chunk.text, config),
         )
         for chunk, text in zip(chunks, embedded.texts, strict=True)
     )

@@ -4,12 +4,13 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
 
 from embeddings.models import StoredVector
 from soat.core.ids import PublicIdField
-from soat.core.models import TimeStamped
+from soat.core.models import TimeStamped, WithoutLexemes
 from soat.tenancy.models import Project
 from soat.tenancy.resources import Container, ResourceKind
 
@@ -60,7 +61,8 @@ class MemoryEntry(TimeStamped):
     """One atomic fact.
 
     ``content_hash`` finds an equal text; ``revision`` is the memory's at the entry's last change, so
-    that a writer can ask what has come or changed since it looked.
+    that a writer can ask what has come or changed since it looked. ``lexemes`` are the words of
+    ``content``, written together with it (``soat.tenancy.text_search``).
     """
 
     resource: ClassVar = ResourceKind(
@@ -92,6 +94,9 @@ class MemoryEntry(TimeStamped):
     awaits_vector = models.BooleanField(default=False)
     revision = models.PositiveBigIntegerField(default=0, editable=False)
     version = models.PositiveIntegerField(default=1, editable=False)
+    lexemes = SearchVectorField(null=True, editable=False)
+
+    objects: ClassVar[WithoutLexemes["MemoryEntry"]] = WithoutLexemes()
 
     class Meta:
         ordering: ClassVar = ["created_at", "id"]
@@ -108,6 +113,7 @@ class MemoryEntry(TimeStamped):
             models.Index(fields=["memory", "revision"], name="entry_changes"),
             models.Index(fields=["id"], name="entry_awaits_vector", condition=Q(awaits_vector=True)),
             GinIndex(fields=["tags"], name="entry_tags"),
+            GinIndex(fields=["memory", "lexemes"], name="entry_lexemes"),
         ]
 
     def __str__(self) -> str:

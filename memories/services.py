@@ -22,6 +22,7 @@ from soat.core.errors import NotFound, ValidationFailed
 from soat.engine.dedup import Candidate, Decision, Verdict, decide
 from soat.engine.text import TextRefused, clean_fact, content_hash
 from soat.tenancy.models import Project
+from soat.tenancy.text_search import Lexemes, held_text_search_config
 
 MAX_CONTENT_CHARACTERS = 32_768
 
@@ -153,11 +154,16 @@ def _insert_entry(memory: Memory, prepared: _Prepared) -> MemoryEntry:
         revision=next_revision(memory),
         created_at=now,
         updated_at=now,
+        lexemes=_lexemes(memory, prepared.content),
     )
     insert_vectors(entry, prepared.space, prepared.embedded.windows)
     after = {name: getattr(entry, name) for name in ("content", "tags", "metadata", "source_type")}
     _record(entry, None, {"memory_id": memory.public_id, **after})
     return entry
+
+
+def _lexemes(memory: Memory, content: str) -> Lexemes:
+    return Lexemes(content, held_text_search_config(memory.project_id))
 
 
 def _record(entry: MemoryEntry, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
@@ -221,6 +227,8 @@ def _save_change(memory: Memory, entry: MemoryEntry, changed: dict[str, Any]) ->
         setattr(entry, name, value)
     _record(entry, before, {name: changed[name] for name in shown})
     entry.revision = next_revision(memory)
+    if "content" in changed:
+        entry.lexemes = changed["lexemes"] = _lexemes(memory, entry.content)
     if set(changed) != {"awaits_vector"}:
         entry.version += 1
         entry.updated_at = timezone.now()

@@ -17,6 +17,7 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 from soat.desk.theme import THEME
+from soat.engine.lexical import TEXT_SEARCH_CONFIGS
 from soat.operations.logs import logging_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -279,6 +280,11 @@ if EMBEDDING_PROVIDER and EMBEDDING_MODEL and not EMBEDDING_DIMENSIONS:
     raise ImproperlyConfigured(
         "EMBEDDING_DIMENSIONS is not set: give the number of dimensions that EMBEDDING_MODEL answers with."
     )
+
+# --- Full text -------------------------------------------------------------------------------
+
+# How words are taken in projects that say nothing else.
+KNOWLEDGE_TEXT_SEARCH_CONFIG = _choice("KNOWLEDGE_TEXT_SEARCH_CONFIG", "simple", TEXT_SEARCH_CONFIGS)
 
 # --- Files -----------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Abstract models that every app builds on."""
 
 from datetime import datetime
+from typing import TypeVar
 
 from django.db import models
 from django.utils import timezone
@@ -18,6 +19,17 @@ class TimeStamped(models.Model):
 
     class Meta:
         abstract = True
+
+
+ModelT = TypeVar("ModelT", bound=models.Model)
+
+
+class WithoutLexemes(models.Manager[ModelT]):
+    """Rows without their column ``lexemes``: the database searches in it, and what it sends of it is of no use."""
+
+    def get_queryset(self) -> models.QuerySet[ModelT]:
+        """Return the rows; ``lexemes`` is read only where somebody asks for it."""
+        return super().get_queryset().defer("lexemes")
 
 
 def wire_time(moment: datetime) -> str:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from soat.core.ids import PublicIdField
 from soat.core.models import TimeStamped
+from soat.engine.lexical import TEXT_SEARCH_CONFIGS
 from soat.tenancy.resources import ResourceKind
 
 
@@ -91,6 +92,13 @@ class Project(TimeStamped):
 
     public_id = PublicIdField(prefix="proj")
     name = models.CharField(max_length=255)
+    text_search_config = models.CharField(
+        "language of the texts",
+        max_length=20,
+        blank=True,
+        choices=[(config, config) for config in TEXT_SEARCH_CONFIGS],
+        help_text="How full-text search takes words; simple: as they are. Empty: the server's own setting.",
+    )
     deleting_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
@@ -101,6 +109,21 @@ class Project(TimeStamped):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LexemeRefresh(models.Model):
+    """A project of which the words are to be taken anew: the table that is being gone through, and up to which key.
+
+    It stands there until all is done, so that nothing is lost with a worker or a message.
+    """
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    table = models.CharField(max_length=63, blank=True)
+    after = models.BigIntegerField(default=0)
+    requested_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.table} after {self.after}"
 
 
 class LoginAttempts(models.Model):

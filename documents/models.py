@@ -1,6 +1,6 @@
 """Documents, the attempts to ingest them, their pages and chunks."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -193,7 +193,7 @@ class DocumentChunk(models.Model):
     created_at = models.DateTimeField()
     lexemes = SearchVectorField(null=True, editable=False)
 
-    objects: ClassVar[WithoutLexemes["DocumentChunk"]] = WithoutLexemes()
+    objects: ClassVar[WithoutLexemes[Self]] = WithoutLexemes()
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["attempt", "index"], name="chunk_index_unique")]

@@ -1,6 +1,6 @@
 """Memories, their entries and the vectors of these."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -96,7 +96,7 @@ class MemoryEntry(TimeStamped):
     version = models.PositiveIntegerField(default=1, editable=False)
     lexemes = SearchVectorField(null=True, editable=False)
 
-    objects: ClassVar[WithoutLexemes["MemoryEntry"]] = WithoutLexemes()
+    objects: ClassVar[WithoutLexemes[Self]] = WithoutLexemes()
 
     class Meta:
         ordering: ClassVar = ["created_at", "id"]

@@ -241,6 +241,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         task: {"task": task, "schedule": schedule(60), "options": {"expires": 60}}
         for task in (
             "soat.tenancy.tasks.purge_left",
+            "soat.tenancy.tasks.refresh_lexemes_left",
             "soat.files.tasks.discard_released",
             "soat.files.tasks.delete_old_tokens",
             "soat.audit.tasks.delete_expired",

@@ -11,8 +11,8 @@ from soat.core.errors import ServiceUnavailable
 
 
 @contextmanager
-def short_transaction() -> Iterator[None]:
-    """Open an outermost transaction whose locks are waited for at most ``LOCK_TIMEOUT_MS``.
+def short_transaction(*, wait_ms: int | None = None) -> Iterator[None]:
+    """Open an outermost transaction whose locks are waited for at most ``wait_ms``, else ``LOCK_TIMEOUT_MS``.
 
     Raises ``ServiceUnavailable`` (503, ``RESOURCE_BUSY``, with ``Retry-After``) when a lock was not
     had in time or a deadlock was broken up, so that no request hangs behind another.
@@ -20,7 +20,7 @@ def short_transaction() -> Iterator[None]:
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:
-                cursor.execute(f"SET LOCAL lock_timeout = {int(settings.LOCK_TIMEOUT_MS)}")
+                cursor.execute(f"SET LOCAL lock_timeout = {int(wait_ms or settings.LOCK_TIMEOUT_MS)}")
             yield
     except OperationalError as error:
         if isinstance(error.__cause__, pg.LockNotAvailable | pg.DeadlockDetected):

@@ -124,10 +124,12 @@ class Flag(serializers.BooleanField):
 
 
 class Choice(serializers.ChoiceField):
-    """One string of a closed set."""
+    """One string of a closed set; with ``allow_blank`` also an empty one."""
 
     def to_internal_value(self, data: Any) -> str:
         """Return the value. Raises ``serializers.ValidationError``."""
+        if data == "" and self.allow_blank:
+            return ""
         if not isinstance(data, str) or data not in self.choices:
             raise serializers.ValidationError(f"must be one of {', '.join(str(c) for c in self.choices)}.")
         return data

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
 import regex
 
@@ -91,7 +92,7 @@ def _words(folded: str) -> Iterator[str]:
 def _pairs(run: str) -> list[str]:
     """Return each character with the next one, marks belonging to what they stand on; one alone as it is."""
     letters = _LETTER.findall(run)
-    return [a + b for a, b in zip(letters, letters[1:], strict=False)] or letters
+    return [a + b for a, b in pairwise(letters)] or letters
 
 
 def _that_fit(words: list[str]) -> Iterator[str]:

@@ -30,10 +30,12 @@ def represent_policy(policy: Policy) -> dict[str, Any]:
 
 
 def represent_project(project: Project) -> dict[str, Any]:
-    """Return a ``ProjectRecord``."""
+    """Return a ``ProjectRecord``; a text-search configuration is in it where the project has one of its own."""
+    own = {"text_search_config": project.text_search_config} if project.text_search_config else {}
     return {
         "id": project.public_id,
         "name": project.name,
+        **own,
         "created_at": wire_time(project.created_at),
         "updated_at": wire_time(project.updated_at),
     }

@@ -10,6 +10,9 @@ from soat.core.errors import NotFound
 from soat.engine.lexical import lexical_text
 from soat.tenancy.models import Project
 
+_LOCK = 0x50A7_7E57 << 32
+"""Of a project, with its key added."""
+
 
 def text_search_config(project: Project) -> str:
     """Return the text-search configuration of a project: its own, else the deployment's."""
@@ -19,18 +22,28 @@ def text_search_config(project: Project) -> str:
 def held_text_search_config(project_id: int) -> str:
     """Return a project's configuration, and keep it from being changed until the transaction ends.
 
-    So nobody commits words of an old configuration once the new one is committed, and what is taken anew
-    after that misses no row. Writers do not wait for each other. Raises ``NotFound`` for a project that is
-    gone and ``TransactionManagementError`` outside of a transaction.
+    So nobody commits words of an old configuration once the new one is committed, and taking them anew
+    after that misses no row. Those who hold it do not wait for each other. Raises ``NotFound`` for a
+    project that is gone and ``TransactionManagementError`` outside of a transaction.
     """
-    if not connection.in_atomic_block:
-        raise TransactionManagementError("A configuration is held to the end of a transaction, and there is none.")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT text_search_config FROM tenancy_project WHERE id = %s FOR SHARE", [project_id])
-        row = cursor.fetchone()
-    if row is None:
+    _lock("pg_advisory_xact_lock_shared", project_id)
+    # A statement of its own: it has to see what was committed while the lock was waited for.
+    project = Project.objects.only("text_search_config").filter(pk=project_id).first()
+    if project is None:
         raise NotFound("There is no such project.")
-    return text_search_config(Project(text_search_config=row[0]))
+    return text_search_config(project)
+
+
+def await_holders(project_id: int) -> None:
+    """Wait until nobody holds a project's configuration, and let nobody hold it until the transaction ends."""
+    _lock("pg_advisory_xact_lock", project_id)
+
+
+def _lock(function: str, project_id: int) -> None:
+    if not connection.in_atomic_block:
+        raise TransactionManagementError("The lock ends with a transaction, and there is none.")
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(%s)", [_LOCK + project_id])
 
 
 class Lexemes(Func):
@@ -41,11 +54,11 @@ class Lexemes(Func):
     output_field = SearchVectorField()
 
     def __init__(self, text: str, config: str) -> None:
-        super().__init__(RegConfig(config), Value(lexical_text(text)))
+        super().__init__(_Named(config), Value(lexical_text(text)))
 
 
-class RegConfig(Func):
-    """The name of a text-search configuration as what it names."""
+class _Named(Func):
+    """A configuration by its name."""
 
     template = "%(expressions)s::regconfig"
     output_field = SearchVectorField()

@@ -245,7 +245,7 @@ class GroupAdmin(SuperuserOnly, DjangoGroupAdmin, InTransaction):
 
 
 class ProjectForm(ServiceForm):
-    """A project's name."""
+    """A project's name and the language of its texts."""
 
     schema = ProjectUpdate
 
@@ -259,7 +259,8 @@ class ProjectAdmin(SuperuserOnly, ServiceAdmin):
     search_help_text = "Name or id"
     id_lookups: ClassVar = {"proj": "public_id"}
     text_lookups = ("name",)
-    fields = ("name",)
+    edited = ("name", "text_search_config")
+    fields = edited
 
     @admin.display(description="id")
     def shown_id(self, project: Project) -> str:
@@ -284,7 +285,7 @@ class ProjectAdmin(SuperuserOnly, ServiceAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show the record of a project that is there."""
-        return ("name",) if obj is None else ("name", "public_id", "created_at", "updated_at")
+        return self.edited if obj is None else (*self.edited, "public_id", "created_at", "updated_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what cannot be edited."""
@@ -292,10 +293,10 @@ class ProjectAdmin(SuperuserOnly, ServiceAdmin):
 
     def create(self, request: HttpRequest, form: Any) -> Project:
         """Create the project."""
-        return projects.create_project(name=form.value("name"))
+        return projects.create_project(name=form.value("name"), text_search_config=form.value("text_search_config"))
 
     def update(self, request: HttpRequest, form: Any) -> Project:
-        """Rename the project."""
+        """Change the project; a change of the language has the words of its texts taken anew."""
         return projects.update_project(project=form.instance, changes=form.changes())
 
     def remove(self, obj: Project) -> None:

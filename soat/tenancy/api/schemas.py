@@ -6,6 +6,7 @@ from soat.core.body import Body
 from soat.core.fields import Choice, Flag, JsonObject, Text, TextList
 from soat.core.openapi import page_of
 from soat.core.pages import PageQuery
+from soat.engine.lexical import TEXT_SEARCH_CONFIGS
 from soat.tenancy.models import Role
 
 
@@ -52,12 +53,14 @@ class ProjectCreate(Body):
     """The body of ``createProject``."""
 
     name = Text(max_length=255, nfc=True)
+    text_search_config = Choice(TEXT_SEARCH_CONFIGS, required=False, allow_null=True, allow_blank=True)
 
 
 class ProjectUpdate(Body):
     """The body of ``updateProject``."""
 
     name = Text(max_length=255, nfc=True, required=False)
+    text_search_config = Choice(TEXT_SEARCH_CONFIGS, required=False, allow_null=True, allow_blank=True)
 
 
 class ApiKeyCreate(Body):
@@ -104,10 +107,11 @@ class PolicyRecord(serializers.Serializer[None]):
 
 
 class ProjectRecord(serializers.Serializer[None]):
-    """A project."""
+    """A project. ``text_search_config`` is there where the project has one of its own."""
 
     id = serializers.CharField()
     name = serializers.CharField()
+    text_search_config = serializers.ChoiceField(TEXT_SEARCH_CONFIGS, required=False)
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

@@ -137,7 +137,7 @@ class ProjectViewSet(ResourceViewSet):
         """Create a project."""
         self.access.require_global()
         body = self.body(schemas.ProjectCreate)
-        self.access.require(Project(**body))
+        self.access.require(Project(name=body["name"]))
         return Response(represent_project(projects.create_project(**body)), status=201)
 
     @operation("getProject", action="projects:GetProject", tag="projects", responses={200: schemas.ProjectRecord})
@@ -153,7 +153,7 @@ class ProjectViewSet(ResourceViewSet):
         responses={200: schemas.ProjectRecord},
     )
     def partial_update(self, request: Request, project_id: str) -> Response:
-        """Rename a project."""
+        """Rename a project, or change how full-text search takes its words."""
         changes = self.body(schemas.ProjectUpdate)
         project = self._project(project_id)
         return Response(represent_project(projects.update_project(project=project, changes=changes)))

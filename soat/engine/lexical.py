@@ -45,6 +45,7 @@ _UNSPACED = (
 )
 _SPACED = rf"(?:(?!{_UNSPACED}){_SOLID}\p{{M}}*+)"
 _SIGN = r"[-_./:@+#&]"
+_LOOSE = regex.compile(r"[/:@+#&]")
 _RUN = regex.compile(
     rf"(?P<unspaced>{_UNSPACED}++)|(?P<compound>{_SPACED}++(?:{_SIGN}{_SPACED}++)*+)",
 )
@@ -83,10 +84,24 @@ def _words(folded: str) -> Iterator[str]:
         if match.lastgroup == "unspaced":
             yield from _pairs(run)
             continue
-        parts = _SIGNS.split(run)
-        yield from parts
-        if 1 < len(parts) <= MAX_JOINED_PARTS:
-            yield "".join(parts)
+        yield from _with_joined(run)
+
+
+def _with_joined(compound: str) -> Iterator[str]:
+    """Yield the parts, what is joined tightly (``-``, ``_``, ``.``) as one word, and the whole as one.
+
+    So ``SKU-4711`` is one word in ``SKU-4711/SKU-4712``, too, and ``example.com`` in an address.
+    """
+    parts: list[str] = []
+    groups = _LOOSE.split(compound)
+    for group in groups:
+        tight = _SIGNS.split(group)
+        yield from tight
+        if 1 < len(tight) <= MAX_JOINED_PARTS:
+            yield "".join(tight)
+        parts += tight
+    if len(groups) > 1 and len(parts) <= MAX_JOINED_PARTS:
+        yield "".join(parts)
 
 
 def _pairs(run: str) -> list[str]:

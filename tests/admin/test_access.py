@@ -9,11 +9,13 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from soat.tenancy.models import ApiKey, Policy, Project, ProjectMembership, Role, User
+from soat.tenancy.tasks import refresh_lexemes_left
 from soat.tenancy.tokens import hash_api_key
 from tests.admin.conftest import Desk
 from tests.admin.test_knowledge import act, errors_of, messages_of
 from tests.admin.test_pages import page
 from tests.conftest import PASSWORD, client_with
+from tests.tenancy.lexemes import wrong_rows
 
 NO_PROJECTS = {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
 
@@ -239,3 +241,17 @@ def test_policy_is_made_and_given_to_a_user_and_a_key(desk: Desk) -> None:
     desk.admin.post(page(ApiKey, "change", key.pk), shown)
     key.refresh_from_db()
     assert (key.policies.exists(), key.is_restricted) == (False, False)
+
+
+def test_language_of_a_project_is_changed(desk: Desk) -> None:
+    form = {"name": desk.a.project.name, "text_search_config": "english"}
+    assert desk.admin.post(page(Project, "change", desk.a.project.pk), form).status_code == 302
+    assert Project.objects.get(pk=desk.a.project.pk).text_search_config == "english"
+    assert wrong_rows() != []
+    refresh_lexemes_left()
+    assert wrong_rows() == []
+    desk.admin.post(page(Project, "change", desk.a.project.pk), {**form, "text_search_config": ""})
+    assert Project.objects.get(pk=desk.a.project.pk).text_search_config == ""
+    assert b"klingon" in desk.admin.post(page(Project, "add"), {**form, "text_search_config": "klingon"}).content
+    desk.admin.post(page(Project, "add"), {"name": "Neu", "text_search_config": "german"})
+    assert Project.objects.get(name="Neu").text_search_config == "german"

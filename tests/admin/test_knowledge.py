@@ -18,6 +18,7 @@ from soat.files.services import NewFile, create_file
 from tests.admin.conftest import Desk
 from tests.admin.test_pages import page
 from tests.memories.fakes import FailingEmbedder, use_embedder
+from tests.tenancy.lexemes import wrong_rows
 
 ENTRY = {"tags": "", "metadata": ""}
 
@@ -89,6 +90,17 @@ def test_fact_is_written_through_the_funnel(desk: Desk) -> None:
     assert MemoryEntry.objects.filter(content="Alice likes tea.").count() == 1
     desk.admin.post(page(MemoryEntry, "add"), {**form, "force": "on"})
     assert MemoryEntry.objects.filter(content="Alice likes tea.").count() == 2
+
+
+def test_words_are_written_with_the_text(desk: Desk) -> None:
+    form = {"memory": desk.a.memory.pk, "content": "Alice likes tea.", "tags": "", "metadata": ""}
+    assert desk.admin.post(page(MemoryEntry, "add"), form).status_code == 302
+    entry = MemoryEntry.objects.get(content="Alice likes tea.")
+    changed = {"content": "Alice likes juice.", "tags": "", "metadata": ""}
+    assert desk.admin.post(page(MemoryEntry, "change", entry.pk), changed).status_code == 302
+    entry.refresh_from_db()
+    assert entry.content == "Alice likes juice."
+    assert wrong_rows() == []
 
 
 def test_what_cannot_be_stored_is_said_in_the_form(desk: Desk) -> None:

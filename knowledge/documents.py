@@ -9,8 +9,11 @@ from django.db import connection
 from documents.models import Document
 from embeddings.services import QueryVector
 from knowledge.explanation import Found
+from knowledge.hybrid import Question, found_by_legs
 from knowledge.nearest import Filter, Look, Source, Way, allowed_rows, nearest, vectors_in
 from knowledge.results import DocumentResult
+from knowledge.words import WordFilter, projects_asked
+from soat.engine.fusion import Legs
 from soat.engine.match import prefix_like
 from soat.engine.vectors import similarity_from_distance
 from soat.tenancy.access import ProjectScope
@@ -26,6 +29,7 @@ _SOURCE = Source(
     vectors="documents_chunkvector",
     row_key="chunk_id",
     row="c",
+    texts="documents_documentchunk c",
     rows=f"documents_documentchunk c {_SETTLED}",
     columns=_COLUMNS,
     shown=f"JOIN documents_documentchunk c ON c.id = s.row_id {_ROW_JOINS}",
@@ -41,6 +45,16 @@ def search_chunks(
     answer = nearest(_SOURCE, _filter(scope, "v", document_ids, document_paths), query, limit)
     results = [_result(columns, similarity_from_distance(distance)) for distance, *columns in answer.rows]
     return Found(results, answer.look)
+
+
+def search_chunks_and_words(
+    scope: ProjectScope, document_ids: Sequence[str], document_paths: Sequence[str], question: Question, limit: int
+) -> Found[DocumentResult]:
+    """Return the chunks that are near to the question or have its words, ``limit`` of each or more, in no order."""
+    wanted = _filter(scope, "v", document_ids, document_paths)
+    worded = WordFilter(_in_projects(scope, "c"), wanted.where, projects_asked(scope))
+    answer = found_by_legs(_SOURCE, wanted, worded, question, limit)
+    return Found([_result(columns, legs.found_cosine, legs) for legs, columns in answer.rows], answer.look)
 
 
 def read_chunks(
@@ -101,7 +115,7 @@ def _sizes(scope: ProjectScope, conditions: Sequence[str]) -> str:
     )
 
 
-def _result(columns: Sequence[Any], similarity: float | None) -> DocumentResult:
+def _result(columns: Sequence[Any], similarity: float | None, legs: Legs | None = None) -> DocumentResult:
     (chunk, document, file, project, index, page, content, path, filename, size, title, metadata, tags, at) = columns
     return DocumentResult(
         id=chunk,
@@ -119,6 +133,7 @@ def _result(columns: Sequence[Any], similarity: float | None) -> DocumentResult:
         tags=_json(tags),
         created_at=at,
         similarity=similarity,
+        legs=legs,
     )
 
 

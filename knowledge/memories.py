@@ -7,9 +7,12 @@ from django.db import connection
 
 from embeddings.services import QueryVector
 from knowledge.explanation import Found
+from knowledge.hybrid import Question, found_by_legs
 from knowledge.nearest import Filter, Look, Source, Way, allowed_rows, nearest, vectors_in
 from knowledge.results import MemoryResult
+from knowledge.words import WordFilter, projects_asked
 from memories.models import MemoryEntry
+from soat.engine.fusion import Legs
 from soat.engine.match import tag_glob_like
 from soat.engine.vectors import similarity_from_distance
 from soat.tenancy.access import ProjectScope
@@ -21,6 +24,7 @@ _SOURCE = Source(
     vectors="memories_entryvector",
     row_key="entry_id",
     row="e",
+    texts="memories_memoryentry e",
     rows=f"memories_memoryentry e {_MEMORY_JOIN}",
     columns=_COLUMNS,
     shown=f"JOIN memories_memoryentry e ON e.id = s.row_id {_MEMORY_JOIN}",
@@ -34,6 +38,17 @@ def search_entries(
     answer = nearest(_SOURCE, _filter(scope, memory_ids, memory_tags, is_ranked=True), query, limit)
     results = [_result(columns, similarity_from_distance(distance)) for distance, *columns in answer.rows]
     return Found(results, answer.look)
+
+
+def search_entries_and_words(
+    scope: ProjectScope, memory_ids: Sequence[str], memory_tags: Sequence[str], question: Question, limit: int
+) -> Found[MemoryResult]:
+    """Return the valid entries near to the question or with its words, ``limit`` of each or more, in no order."""
+    wanted = _filter(scope, memory_ids, memory_tags, is_ranked=True)
+    narrow = _narrow(scope, memory_tags, project="e.project_id", memory="e.memory_id")
+    worded = WordFilter(narrow, wanted.where, projects_asked(scope))
+    answer = found_by_legs(_SOURCE, wanted, worded, question, limit)
+    return Found([_result(columns, legs.found_cosine, legs) for legs, columns in answer.rows], answer.look)
 
 
 def read_entries(
@@ -92,6 +107,6 @@ def _tagged(*, is_named: bool) -> str:
     return f"({' OR '.join(wanted)})"
 
 
-def _result(columns: Sequence[Any], similarity: float | None) -> MemoryResult:
+def _result(columns: Sequence[Any], similarity: float | None, legs: Legs | None = None) -> MemoryResult:
     entry, memory, name, content, tags, created_at, updated_at = columns
-    return MemoryResult(entry, memory, name, content, tags, created_at, updated_at, similarity)
+    return MemoryResult(entry, memory, name, content, tags, created_at, updated_at, similarity, legs)

@@ -7,7 +7,7 @@ precision, in a total order. No vector is selected.
 The parts are common table expressions (``nearest_parts``), so that a statement may put others beside them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -36,6 +36,7 @@ class Way(StrEnum):
 
     EXACT = "exact"
     INDEX = "index"
+    WORDS = "words"
     LISTED = "listed"
 
 
@@ -43,13 +44,14 @@ class Way(StrEnum):
 class Source:
     """The tables of one source.
 
-    ``vectors`` (alias ``v``) has the column ``row_key``, the key of ``row``, an alias in ``rows``; ``rows`` joins
-    what the filters speak of. ``shown`` selects ``columns`` by the row's key ``s.row_id``.
+    ``vectors`` (alias ``v``) has the column ``row_key``, the key of ``row``, the alias of ``texts`` in ``rows``;
+    ``rows`` joins what the filters speak of. ``shown`` selects ``columns`` by the row's key ``s.row_id``.
     """
 
     vectors: str
     row_key: str
     row: str
+    texts: str
     rows: str
     columns: str
     shown: str
@@ -112,11 +114,15 @@ def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> N
     with connection.cursor() as cursor:
         cursor.execute(nearest_statement(source, wanted, query), nearest_parameters(wanted, query, limit))
         rows = cursor.fetchall()
-    is_small, is_enough, counted, bound, *_ = rows[0]
-    way = Way.INDEX if is_enough and not is_small else Way.EXACT
-    look = Look(way, int(counted), bound, fell_short=not is_small and not is_enough)
     # A row without a distance only says how it went: nothing was found.
-    return Nearest([[row[4], *row[6:]] for row in rows if row[4] is not None], look)
+    return Nearest([[row[4], *row[6:]] for row in rows if row[4] is not None], look_at(rows[0]))
+
+
+def look_at(row: Sequence[Any]) -> Look:
+    """Read from the first columns of a row how the statement went."""
+    is_small, is_enough, counted, bound, *_ = row
+    way = Way.INDEX if is_enough and not is_small else Way.EXACT
+    return Look(way, int(counted), bound, fell_short=not is_small and not is_enough)
 
 
 def nearest_parameters(wanted: Filter, query: QueryVector, limit: int) -> dict[str, Any]:

@@ -5,13 +5,17 @@ from datetime import datetime
 from typing import Any
 
 from soat.core.models import wire_time
+from soat.engine.fusion import Legs
 from soat.engine.rank import Source
 from soat.engine.vectors import clamp_score
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """A chunk. ``similarity`` is raw cosine, None where no query ran."""
+    """A chunk. ``similarity`` is raw cosine, None where no query ran or only the words found it.
+
+    ``legs`` and ``fused``, the score that they make, are those of a hybrid ranking.
+    """
 
     id: str
     document_id: str
@@ -28,18 +32,20 @@ class DocumentResult:
     tags: dict[str, str] | None
     created_at: datetime
     similarity: float | None = None
+    legs: Legs | None = None
+    fused: float | None = None
 
     source = Source.DOCUMENT
 
     @property
     def score(self) -> float:
         """Return what the results are ordered by."""
-        return self.similarity if self.similarity is not None else 0.0
+        return next((score for score in (self.fused, self.similarity) if score is not None), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryResult:
-    """A valid entry. ``similarity`` is raw cosine, None where no query ran."""
+    """A valid entry; ``similarity``, ``legs`` and ``fused`` as of a chunk."""
 
     id: str
     memory_id: str
@@ -49,13 +55,15 @@ class MemoryResult:
     created_at: datetime
     updated_at: datetime
     similarity: float | None = None
+    legs: Legs | None = None
+    fused: float | None = None
 
     source = Source.MEMORY
 
     @property
     def score(self) -> float:
         """Return what the results are ordered by."""
-        return self.similarity if self.similarity is not None else 0.0
+        return next((score for score in (self.fused, self.similarity) if score is not None), 0.0)
 
 
 Result = DocumentResult | MemoryResult
@@ -64,10 +72,19 @@ Result = DocumentResult | MemoryResult
 def represent_result(result: Result) -> dict[str, Any]:
     """Return a ``KnowledgeResult``; a document result leaves out what it has no value for."""
     record = _document(result) if isinstance(result, DocumentResult) else _memory(result)
-    if result.similarity is not None:
+    if result.similarity is not None or result.fused is not None:
         record["score"] = clamp_score(result.score)
+    if result.similarity is not None:
         record["similarity_score"] = clamp_score(result.similarity)
+    if result.legs is not None:
+        record["legs"] = _ranks(result.legs)
     return record
+
+
+def _ranks(legs: Legs) -> dict[str, int]:
+    """Return which legs found the row, at which ranks."""
+    ranks = {"cosine": legs.cosine_rank, "words": legs.words_rank}
+    return {leg: rank for leg, rank in ranks.items() if rank is not None}
 
 
 def _document(result: DocumentResult) -> dict[str, Any]:

@@ -5,14 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from django.utils import timezone
+
 from documents.models import Document
 from embeddings.services import QueryVector, embed_query
-from knowledge.documents import read_chunks, search_chunks
+from knowledge.documents import read_chunks, search_chunks, search_chunks_and_words
 from knowledge.explanation import Answer, Explanation, Found, SourceExplanation
-from knowledge.memories import read_entries, search_entries
+from knowledge.hybrid import Question
+from knowledge.memories import read_entries, search_entries, search_entries_and_words
+from knowledge.ranking import default_ranking, fused_chunks, fused_facts
 from knowledge.results import DocumentResult, MemoryResult, Result
 from memories.models import MemoryEntry
 from soat.core.errors import ValidationFailed
+from soat.engine.fusion import Ranking
 from soat.engine.rank import Source, merge_ranked, merge_unranked
 from soat.tenancy.access import ProjectScope, Reach
 
@@ -21,7 +26,10 @@ ResultT = TypeVar("ResultT", DocumentResult, MemoryResult)
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is asked for. A blank ``query`` counts as none; empty tuples are filters that were not given."""
+    """What is asked for. A blank ``query`` counts as none; empty tuples are filters that were not given.
+
+    A ``ranking`` of None is the deployment's.
+    """
 
     query: str = ""
     limit: int = 10
@@ -30,6 +38,7 @@ class Search:
     memory_tags: tuple[str, ...] = ()
     document_paths: tuple[str, ...] = ()
     document_ids: tuple[str, ...] = field(default=())
+    ranking: Ranking | None = None
 
     @property
     def wants_documents(self) -> bool:
@@ -45,7 +54,8 @@ class Search:
 def search_knowledge(*, scope: ProjectScope | Reach, search: Search) -> list[Result]:
     """Return at most ``search.limit`` results within ``scope``, best first.
 
-    With a query it is embedded once and each source gives its nearest ``limit`` rows by cosine;
+    With a query it is embedded once and each source gives its nearest ``limit`` rows by cosine, a hybrid
+    ranking also those that have its words;
     without one the rows come in reading order and carry no score. Raises ``ValidationFailed`` when
     nothing is asked for and ``ServiceUnavailable`` when the query cannot be embedded.
     """
@@ -64,9 +74,12 @@ def explained_search(*, scope: ProjectScope | Reach, search: Search) -> Answer:
     begun = time.perf_counter()
     query = embed_query(search.query)
     explanation = Explanation(embedding_ms=_milliseconds(begun))
-    if query is None:
+    if (search.ranking or default_ranking()) is Ranking.HYBRID:
+        ranked = _fused(documents, entries, search, Question(search.query, query), explanation)
+    elif query is None:
         return Answer([], explanation)
-    ranked = _ranked(documents, entries, search, query, explanation)
+    else:
+        ranked = _ranked(documents, entries, search, query, explanation)
     return Answer(merge_ranked(ranked, limit=search.limit, min_score=search.min_score), explanation)
 
 
@@ -88,6 +101,29 @@ def _ranked(
             lambda: search_entries(entries, search.memory_ids, search.memory_tags, query, search.limit),
         )
         sources.append([*facts])
+    return sources
+
+
+def _fused(
+    documents: ProjectScope, entries: ProjectScope, search: Search, question: Question, explanation: Explanation
+) -> list[list[Result]]:
+    sources: list[list[Result]] = []
+    if not documents.is_empty:
+        found = _timed(
+            explanation,
+            Source.DOCUMENT,
+            lambda: search_chunks_and_words(
+                documents, search.document_ids, search.document_paths, question, search.limit
+            ),
+        )
+        sources.append([*fused_chunks(found)])
+    if search.wants_memories and not entries.is_empty:
+        facts = _timed(
+            explanation,
+            Source.MEMORY,
+            lambda: search_entries_and_words(entries, search.memory_ids, search.memory_tags, question, search.limit),
+        )
+        sources.append([*fused_facts(facts, now=timezone.now())])
     return sources
 
 

@@ -4,6 +4,7 @@ A value that cannot be right raises ``ImproperlyConfigured`` with one sentence t
 variable, so that a server never starts half configured.
 """
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 from soat.desk.theme import THEME
+from soat.engine.fusion import Fusion, Ranking
 from soat.engine.lexical import TEXT_SEARCH_CONFIGS
 from soat.operations.logs import logging_settings
 
@@ -49,6 +51,18 @@ def _whole(name: str, default: int, *, minimum: int = 0, maximum: int | None = N
         raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}; it is {raw!r}.") from None
     if value < minimum or (maximum is not None and value > maximum):
         raise ImproperlyConfigured(f"{name} must be {bounds}; it is {value}.")
+    return value
+
+
+def _number(name: str, default: float, *, maximum: float | None = None) -> float:
+    bounds = "0 or more" if maximum is None else f"from 0 to {maximum:g}"
+    raw = _text(name, str(default))
+    try:
+        value = float(raw)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0 or (maximum is not None and value > maximum):
+        raise ImproperlyConfigured(f"{name} must be a number, {bounds}; it is {raw!r}.")
     return value
 
 
@@ -282,8 +296,15 @@ if EMBEDDING_PROVIDER and EMBEDDING_MODEL and not EMBEDDING_DIMENSIONS:
         "EMBEDDING_DIMENSIONS is not set: give the number of dimensions that EMBEDDING_MODEL answers with."
     )
 
-# --- Full text -------------------------------------------------------------------------------
+# --- Search ----------------------------------------------------------------------------------
 
+KNOWLEDGE_RANKING = _choice("KNOWLEDGE_RANKING", "cosine", [*Ranking])
+# How a hybrid ranking makes one score of cosine and words; the values are chosen by `make eval`.
+KNOWLEDGE_FUSION = _choice("KNOWLEDGE_FUSION", "weighted", [*Fusion])
+KNOWLEDGE_WORDS_WEIGHT = _number("KNOWLEDGE_WORDS_WEIGHT", 0.45, maximum=1)
+KNOWLEDGE_COSINE_FLOOR = _number("KNOWLEDGE_COSINE_FLOOR", 0.0, maximum=0.99)
+KNOWLEDGE_RECENCY_HALF_LIFE_DAYS = _number("KNOWLEDGE_RECENCY_HALF_LIFE_DAYS", 0.0)
+KNOWLEDGE_RECENCY_WEIGHT = _number("KNOWLEDGE_RECENCY_WEIGHT", 0.1, maximum=1)
 # How words are taken in projects that say nothing else.
 KNOWLEDGE_TEXT_SEARCH_CONFIG = _choice("KNOWLEDGE_TEXT_SEARCH_CONFIG", "simple", TEXT_SEARCH_CONFIGS)
 

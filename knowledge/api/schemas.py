@@ -5,7 +5,8 @@ from rest_framework import serializers
 
 from knowledge.nearest import Way
 from soat.core.body import Body
-from soat.core.fields import Flag, Number, Text, TextList, WholeNumber
+from soat.core.fields import Choice, Flag, Number, Text, TextList, WholeNumber
+from soat.engine.fusion import Ranking
 
 MAX_QUERY_CHARACTERS = 100_000
 
@@ -21,7 +22,15 @@ class KnowledgeSearch(Body):
     memory_tags = TextList(required=False, scalar=True, allow_null=True)
     document_paths = TextList(item_length=1_024, required=False, scalar=True, allow_null=True)
     document_ids = TextList(required=False, scalar=True, allow_null=True)
+    ranking = Choice([ranking.value for ranking in Ranking], required=False, allow_null=True)
     explain = Flag(required=False, help_text="Say how the results were found. For admins only.")
+
+
+class Legs(serializers.Serializer[None]):
+    """At which place each leg found the result; one that did not find it is left out."""
+
+    cosine = serializers.IntegerField(required=False, min_value=1)
+    words = serializers.IntegerField(required=False, min_value=1)
 
 
 class DocumentKnowledgeResult(serializers.Serializer[None]):
@@ -42,6 +51,7 @@ class DocumentKnowledgeResult(serializers.Serializer[None]):
     content = serializers.CharField()
     score = serializers.FloatField(required=False)
     similarity_score = serializers.FloatField(required=False)
+    legs = Legs(required=False, help_text="Only of a hybrid ranking.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -57,6 +67,7 @@ class MemoryKnowledgeResult(serializers.Serializer[None]):
     tags = serializers.ListField(child=serializers.CharField(), allow_null=True)
     score = serializers.FloatField(required=False)
     similarity_score = serializers.FloatField(required=False)
+    legs = Legs(required=False, help_text="Only of a hybrid ranking.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

@@ -10,6 +10,7 @@ from knowledge.explanation import represent_explanation
 from knowledge.results import Result, represent_result
 from knowledge.search import Search, explained_search, search_knowledge
 from soat.core.openapi import operation
+from soat.engine.fusion import Ranking
 from soat.engine.rank import effective_limit
 from soat.tenancy.access import require_admin
 from soat.tenancy.viewsets import ResourceViewSet
@@ -47,5 +48,6 @@ def _search(body: dict[str, Any]) -> Search:
         query=body.get("query") or "",
         limit=effective_limit(body.get("limit")),
         min_score=body.get("min_score"),
+        ranking=Ranking(body["ranking"]) if body.get("ranking") else None,
         **filters,
     )

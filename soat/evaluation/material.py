@@ -92,7 +92,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """A named collection. With ``by_character`` every character of the evidence counts for itself."""
+    """A named collection. With ``by_character`` every character of the evidence counts for itself.
+
+    ``text_search_config`` is the project's, by the language of the set.
+    """
 
     name: str
     questions: tuple[Question, ...]
@@ -100,6 +103,7 @@ class EvaluationSet:
     files: tuple[StoredFile, ...] = ()
     facts: tuple[Fact, ...] = ()
     by_character: bool = False
+    text_search_config: str = "english"
 
     def half(self, half: Half) -> "EvaluationSet":
         """Return the set with one half of its questions; the same ones in every process, whatever their order."""

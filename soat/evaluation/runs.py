@@ -13,6 +13,7 @@ from embeddings.spaces import space_status
 from knowledge.results import Result
 from knowledge.search import Search, search_knowledge
 from soat.engine import metrics
+from soat.engine.fusion import Ranking
 from soat.evaluation.material import EvaluationSet, Half, Question, SetProblem
 from soat.evaluation.scratch import scratch_project
 from soat.evaluation.shelf import Progress, Shelf, stock
@@ -23,7 +24,7 @@ CUTS = (1, 5, 10, 20)
 SPAN_CUT = 5
 """Of so many chunks precision and overlap in characters are taken."""
 
-RANKINGS = ("cosine",)
+RANKINGS = tuple(ranking.value for ranking in Ranking)
 WARM_UP = 5
 FORMAT = 1
 
@@ -111,7 +112,7 @@ def run_set(material: EvaluationSet, *, half: Half, chunking: str, ranking: str,
     halved = material.half(half)
     if not halved.questions:
         raise SetProblem(f"{material.name} has no questions in this half.")
-    with scratch_project(f"Evaluation of {material.name}") as project:
+    with scratch_project(f"Evaluation of {material.name}", material.text_search_config) as project:
         begun = time.perf_counter()
         shelf = stock(material, project, progress)
         seconds = time.perf_counter() - begun
@@ -131,6 +132,7 @@ def _search(shelf: Shelf, question: Question, ranking: str) -> list[Result]:
             limit=DEPTH,
             memory_ids=tuple(shelf.memories[name].public_id for name in question.memories),
             document_paths=question.folders,
+            ranking=Ranking(ranking),
         ),
     )
 

@@ -13,9 +13,11 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def scratch_project(name: str) -> Iterator[Project]:
+def scratch_project(name: str, text_search_config: str = "") -> Iterator[Project]:
     """Create a project, and delete it with all that was put into it when the block ends, however it ends."""
     project = create_project(name=name)
+    project.text_search_config = text_search_config
+    project.save(update_fields=["text_search_config"])
     try:
         yield project
     finally:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from soat.evaluation.material import EvaluationSet, Evidence, Passage, Question
 
+_CONFIGS = {"en": "english", "es": "spanish"}
+
 
 def xquad(data: Path, language: str) -> EvaluationSet:
     """Every paragraph is a document; the answer is the paragraph that the question was asked about."""
@@ -17,4 +19,9 @@ def xquad(data: Path, language: str) -> EvaluationSet:
         questions.extend(
             Question(asked["id"], "paragraph", asked["question"], (Evidence(key),)) for asked in paragraph["qas"]
         )
-    return EvaluationSet(f"xquad-{language}", tuple(questions), passages=tuple(passages))
+    return EvaluationSet(
+        f"xquad-{language}",
+        tuple(questions),
+        passages=tuple(passages),
+        text_search_config=_CONFIGS.get(language, "simple"),
+    )

@@ -47,6 +47,7 @@ from soat.files.services import (
     release_bytes,
 )
 from soat.files.storage import discard_bytes, save_bytes
+from soat.tenancy.access import Access
 from soat.tenancy.models import Project
 
 logger = logging.getLogger(__name__)
@@ -82,7 +83,11 @@ def create_document(*, project: Project, new: NewDocument) -> Document:
     raw = new.content.encode()
     key = _stored_text(project, raw)
     new_file = NewFile(
-        prefix=split_path(path)[0] if path else "/", filename=filename, path=path, content_type=PLAIN_TEXT
+        prefix=split_path(path)[0] if path else "/",
+        filename=filename,
+        path=path,
+        content_type=PLAIN_TEXT,
+        tags=new.tags or {},
     )
     try:
         with transaction.atomic():
@@ -115,10 +120,17 @@ def path_of_ingested(file: File, path_prefix: str | None) -> str | None:
 
 
 def ingest_document(
-    *, project: Project, file: File, path_prefix: str | None, tags: dict[str, str] | None, chunking: ChunkRequest
+    *,
+    project: Project,
+    file: File,
+    path_prefix: str | None,
+    tags: dict[str, str] | None,
+    chunking: ChunkRequest,
+    access: Access | None = None,
 ) -> Document:
     """Record a document for a file and queue its ingestion.
 
+    ``access`` is the caller's: only a document that it may read is named in a refusal; None reads all.
     Raises ``ValidationFailed`` (``UNSUPPORTED_FILE_TYPE``, ``FILE_NOT_FOUND`` for a file that has just
     been deleted) and ``Conflict`` (``FILE_ALREADY_INGESTED``, ``NAME_CONFLICT``).
     """
@@ -132,7 +144,7 @@ def ingest_document(
         # Held so that the file neither goes away nor gets another document before this one stands on it.
         if not File.objects.select_for_update(no_key=True).filter(pk=file.pk).exists():
             raise ValidationFailed("file_id names no file of this project.", code="FILE_NOT_FOUND")
-        _refuse_ingested(file)
+        _refuse_ingested(file, access)
         _refuse_taken_path(project, path)
         document = _insert_document(
             project=project,
@@ -343,17 +355,22 @@ def _apply_changes(document: Document, changes: Mapping[str, Any]) -> None:
         with transaction.atomic():
             document.save(update_fields=[*changed, "updated_at"])
             _record(document, before, changed)
-            if "path" in changed and document.owns_file:
-                _move_own_file(document)
+            if document.owns_file and {"path", "tags"} & set(changed):
+                _follow_with_own_file(document)
     except IntegrityError as error:
         if violated_constraint(error) in {"document_path_unique", "file_path_unique"}:
             raise path_taken(document.path) from None
         raise
 
 
-def _move_own_file(document: Document) -> None:
-    prefix = split_path(document.path)[0] if document.path else "/"
-    File.objects.filter(pk=document.file_id).update(path=document.path, prefix=prefix, updated_at=document.updated_at)
+def _follow_with_own_file(document: Document) -> None:
+    """Give the file that a text made itself the text's path and tags: what these open or close is the same text."""
+    File.objects.filter(pk=document.file_id).update(
+        path=document.path,
+        prefix=split_path(document.path)[0] if document.path else "/",
+        tags=document.tags or {},
+        updated_at=document.updated_at,
+    )
 
 
 def _replace_bytes(file_id: int, *, key: str, size: int, content_type: str) -> str:
@@ -367,14 +384,17 @@ def _replace_bytes(file_id: int, *, key: str, size: int, content_type: str) -> s
     return old_key
 
 
-def _refuse_ingested(file: File) -> None:
-    existing = Document.objects.filter(file=file).first()
-    if existing is not None:
-        raise Conflict(
-            "The file has been ingested already: re-ingest its document.",
-            code="FILE_ALREADY_INGESTED",
-            meta={"file_id": file.public_id, "document_id": existing.public_id},
-        )
+def _refuse_ingested(file: File, access: Access | None) -> None:
+    rows = Document.objects.filter(file=file)
+    existing = rows.first()
+    if existing is None:
+        return
+    is_hidden = access is not None and access.hidden(rows, file.project_id).exists()
+    raise Conflict(
+        "The file has been ingested already: re-ingest its document.",
+        code="FILE_ALREADY_INGESTED",
+        meta={"file_id": file.public_id, **({} if is_hidden else {"document_id": existing.public_id})},
+    )
 
 
 def _refuse_taken_path(project: Project, path: str | None) -> None:

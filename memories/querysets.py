@@ -65,11 +65,16 @@ def listed_entries(access: Access, memory: Memory, *, include_invalidated: bool)
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """An incoming fact as the shortlist looks for it; without ``space`` and ``windows`` only by its hash."""
+    """An incoming fact as the shortlist looks for it; without ``space`` and ``windows`` only by its hash.
+
+    ``access`` is the writer's: an entry that it may not read is not found, so that no answer can speak of it.
+    None finds all.
+    """
 
     content_hash: bytes
     space: EmbeddingSpace | None
     windows: tuple[Vector, ...]
+    access: Access | None = None
 
 
 _NEAREST = """
@@ -79,7 +84,7 @@ WITH covered AS (
     JOIN memories_entryvector v ON v.entry_id = e.id
     CROSS JOIN unnest(%(windows)s::vector[]) WITH ORDINALITY AS part (vector, number)
     WHERE e.memory_id = %(memory)s AND e.invalidated_at IS NULL AND e.revision > %(since)s
-      AND v.memory_id = %(memory)s AND v.space_id = %(space)s
+      AND v.memory_id = %(memory)s AND v.space_id = %(space)s AND e.id <> ALL(%(hidden)s)
     GROUP BY v.entry_id, part.number
 ), scored AS (
     SELECT entry_id, max(distance) AS distance FROM covered GROUP BY entry_id ORDER BY 2, 1 LIMIT %(limit)s
@@ -90,23 +95,33 @@ ORDER BY s.distance, e.id
 """
 
 
-def shortlist(memory_id: int, probe: Probe, *, since: int = -1) -> list[Candidate]:
+def shortlist(memory: Memory, probe: Probe, *, since: int = -1) -> list[Candidate]:
     """Return the valid entries of a memory that a fact may restate.
 
     The nearest by cosine and those of equal text, with or without a vector. A long fact is as similar
     to an entry as the window of it that the entry covers least: one part in common makes no duplicate.
     ``since`` leaves out what has not changed after that revision of the memory.
     """
-    found = {candidate.key: candidate for candidate in _nearest(memory_id, probe, since)}
+    hidden = _hidden_entries(memory, probe.access)
+    found = {candidate.key: candidate for candidate in _nearest(memory.pk, probe, since, hidden)}
     equal = MemoryEntry.objects.filter(
-        memory_id=memory_id, content_hash=probe.content_hash, invalidated_at=None, revision__gt=since
-    ).order_by("created_at", "id")
+        memory=memory, content_hash=probe.content_hash, invalidated_at=None, revision__gt=since
+    ).exclude(pk__in=hidden)
+    equal = equal.order_by("created_at", "id")
     for key, text in equal.values_list("pk", "content")[:SHORTLIST_SIZE]:
         found.setdefault(key, Candidate(key, text, None, same_text=True))
     return list(found.values())
 
 
-def _nearest(memory_id: int, probe: Probe, since: int) -> list[Candidate]:
+def _hidden_entries(memory: Memory, access: Access | None) -> list[int]:
+    """Return the keys of the entries that the writer may not read: few policies leave any out."""
+    if access is None:
+        return []
+    rows = access.hidden(MemoryEntry.objects.filter(memory=memory), memory.project_id)
+    return list(rows.values_list("pk", flat=True))
+
+
+def _nearest(memory_id: int, probe: Probe, since: int, hidden: list[int]) -> list[Candidate]:
     if probe.space is None or not probe.windows:
         return []
     with connection.cursor() as cursor:
@@ -118,6 +133,7 @@ def _nearest(memory_id: int, probe: Probe, since: int) -> list[Candidate]:
                 "memory": memory_id,
                 "space": probe.space.pk,
                 "since": since,
+                "hidden": hidden,
                 "limit": SHORTLIST_SIZE,
             },
         )

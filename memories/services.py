@@ -21,6 +21,7 @@ from soat.core.db import short_transaction
 from soat.core.errors import NotFound, ValidationFailed
 from soat.engine.dedup import Candidate, Decision, Verdict, decide
 from soat.engine.text import TextRefused, clean_fact, content_hash
+from soat.tenancy.access import Access
 from soat.tenancy.models import Project
 from soat.tenancy.text_search import Lexemes, held_text_search_config
 
@@ -72,28 +73,29 @@ class _Prepared:
     space: EmbeddingSpace | None
     embedded: EmbeddedText
 
-    @property
-    def probe(self) -> Probe:
-        return Probe(self.digest, self.space, self.embedded.windows)
+    def probe(self, access: Access | None) -> Probe:
+        return Probe(self.digest, self.space, self.embedded.windows, access)
 
 
-def write_entry(*, memory: Memory, fact: IncomingFact) -> WriteResult:
+def write_entry(*, memory: Memory, fact: IncomingFact, access: Access | None = None) -> WriteResult:
     """Decide about a fact and write the decision: skip or create.
 
     The text is embedded and the shortlist read without a lock; then the memory's row is locked, what
     has come or changed since is looked at again, and the decision is written. N equal facts at once
-    make one entry, and no write is lost. Raises ``ValidationFailed`` for a text that cannot be
+    make one entry, and no write is lost. ``access`` is the writer's: what it may not read is no duplicate
+    for it, since the answer would show it; None reads all. Raises ``ValidationFailed`` for a text that cannot be
     stored, ``NotFound`` when the memory is deleted meanwhile, ``ServiceUnavailable`` when its lock is
     not had in time.
     """
     prepared = _prepare(fact)
     seen = Memory.objects.filter(pk=memory.pk).values_list("revision", flat=True).first()
-    early = shortlist(memory.pk, prepared.probe) if seen is not None else []
+    probe = prepared.probe(access)
+    early = shortlist(memory, probe) if seen is not None else []
     with short_transaction():
         locked = lock_memory(memory.pk)
         candidates = early
         if locked.revision != seen:
-            candidates = _looked_at_again(locked, prepared, early, seen or 0)
+            candidates = _looked_at_again(locked, probe, early, seen or 0)
         decision = decide(prepared.content, candidates, duplicate_threshold=fact.duplicate_threshold, force=fact.force)
         return _written(locked, prepared, decision)
 
@@ -115,7 +117,7 @@ def _cleaned(content: str) -> str:
     return cleaned
 
 
-def _looked_at_again(memory: Memory, prepared: _Prepared, early: list[Candidate], seen: int) -> list[Candidate]:
+def _looked_at_again(memory: Memory, probe: Probe, early: list[Candidate], seen: int) -> list[Candidate]:
     """Return the shortlist as it is now, under the lock, reading only what changed after ``seen``.
 
     An early candidate that was edited, invalidated or deleted leaves a gap that only a fresh
@@ -125,8 +127,8 @@ def _looked_at_again(memory: Memory, prepared: _Prepared, early: list[Candidate]
         pk__in=[candidate.key for candidate in early], invalidated_at=None, revision__lte=seen
     ).count()
     if unchanged != len(early):
-        return shortlist(memory.pk, prepared.probe)
-    return [*early, *shortlist(memory.pk, prepared.probe, since=seen)]
+        return shortlist(memory, probe)
+    return [*early, *shortlist(memory, probe, since=seen)]
 
 
 def _written(memory: Memory, prepared: _Prepared, decision: Decision) -> WriteResult:

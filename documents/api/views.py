@@ -103,6 +103,7 @@ class DocumentViewSet(ResourceViewSet):
             path_prefix=body.get("path_prefix"),
             tags=body.get("tags"),
             chunking=schemas.chunk_request(body),
+            access=self.access,
         )
         return _accepted_or_settled(document, wait=wait)
 

@@ -121,7 +121,7 @@ class MemoryEntryViewSet(ResourceViewSet):
             duplicate_threshold=body.get("duplicate_threshold"),
             force=body.get("force", False),
         )
-        result = services.write_entry(memory=memory, fact=fact)
+        result = services.write_entry(memory=memory, fact=fact, access=self.access)
         return Response(_represent_result(result), status=201 if result.action is WriteAction.CREATED else 200)
 
     @operation(

@@ -116,6 +116,18 @@ class Access:
             raise NotFound(missing)
         return row
 
+    def readable(self, rows: QuerySet[ModelT]) -> QuerySet[ModelT]:
+        """Keep the rows that are not as unknown, whatever may be done with them."""
+        kind = kind_of(rows.model)
+        return self._scope(kind, None, reading=True).filter(rows, kind.project)
+
+    def hidden(self, rows: QuerySet[ModelT], project_id: int) -> QuerySet[ModelT]:
+        """Return those rows of one project that are as unknown; where none can be, without asking the database."""
+        scope = self._scope(kind_of(rows.model), None, reading=True)
+        if scope.rows is None and project_id in scope:
+            return rows.none()
+        return rows.exclude(pk__in=self.readable(rows).values("pk"))
+
     def allows(self, row: Model) -> bool:
         """Tell whether the caller may do the action on a row, which need not be saved yet."""
         kind = kind_of(type(row))

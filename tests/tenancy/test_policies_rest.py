@@ -310,3 +310,61 @@ def test_users_are_deleted_with_their_sessions(cast: Cast) -> None:
     body_of(client.get("/api/v1/users/me"))
     User.objects.filter(pk=user.pk).delete()
     error_of(client.get("/api/v1/users/me"), 401, "UNAUTHORIZED")
+
+
+def no_secrets(project: Project) -> APIClient:
+    """Return a caller who may do everything in the project but with what is tagged as secret."""
+    on = f"srn:{project.public_id}:*:*"
+    return caller_with(allow(on=on), deny(StringEquals={"soat:ResourceTag/secret": "yes"}))
+
+
+@pytest.mark.parametrize(
+    ("content", "how"),
+    [("The vault code is 4711", {}), ("the vault's code", {"duplicate_threshold": 0}), ("The vault code is 4711.", {})],
+)
+def test_a_fact_is_no_duplicate_of_one_that_its_writer_may_not_read(cast: Cast, content: str, how: Any) -> None:
+    place = memory(cast.admin, cast.project_a)
+    secret = {"memory_id": place, "content": "The vault code is 4711.", "tags": ["secret:yes"]}
+    hidden = body_of(post(cast.admin, ENTRIES, **secret), 201)["id"]
+    client = no_secrets(cast.project_a)
+    answer = body_of(post(client, ENTRIES, memory_id=place, content=content, **how), 201)
+    assert hidden not in str(answer)
+    assert answer["reason"] == "no_candidate"
+    assert "similarity" not in answer
+    assert body_of(post(client, ENTRIES, memory_id=place, content=content, **how), 200)["id"] == answer["id"]
+    assert body_of(post(cast.admin, ENTRIES, memory_id=place, content=secret["content"]), 200)["id"] == hidden
+
+
+def test_a_refusal_names_no_document_that_the_caller_may_not_read(cast: Cast, eager_tasks: None) -> None:
+    body = {"project_id": cast.project_a.public_id, "filename": "a.txt", "content": "YQ=="}
+    file = body_of(post(cast.admin, f"{FILES}/upload/base64", **body), 201)["id"]
+    asked = {"project_id": cast.project_a.public_id, "file_id": file}
+    made = body_of(post(cast.admin, f"{DOCUMENTS}/ingest", **asked, tags={"secret": "yes"}), 202)["id"]
+    refused = error_of(post(no_secrets(cast.project_a), f"{DOCUMENTS}/ingest", **asked), 409, "FILE_ALREADY_INGESTED")
+    assert refused["meta"] == {"file_id": file}
+    again = error_of(post(cast.admin, f"{DOCUMENTS}/ingest", **asked), 409, "FILE_ALREADY_INGESTED")
+    assert again["meta"] == {"file_id": file, "document_id": made}
+
+
+def test_the_file_that_a_text_made_is_tagged_as_the_text(cast: Cast) -> None:
+    made = document(cast.admin, cast.project_a, "/a.txt", secret="yes")
+    file = body_of(cast.admin.get(f"{DOCUMENTS}/{made}"))["file_id"]
+    client = no_secrets(cast.project_a)
+    for path in (f"{FILES}/{file}", f"{FILES}/{file}/download", f"{FILES}/{file}/tags"):
+        error_of(client.get(path), 404, "RESOURCE_NOT_FOUND")
+    assert ids(client, FILES) == set()
+    for tags in ({"secret": "no"}, {"secret": "yes"}, {}):
+        body_of(cast.admin.patch(f"{DOCUMENTS}/{made}", {"tags": tags}, format="json"))
+        assert body_of(cast.admin.get(f"{FILES}/{file}/tags")) == tags
+        assert (ids(client, FILES) == set()) == (tags.get("secret") == "yes")
+    body_of(cast.admin.put(f"{DOCUMENTS}/{made}/tags", {"secret": "yes"}, format="json"))
+    error_of(client.get(f"{FILES}/{file}/download"), 404, "RESOURCE_NOT_FOUND")
+
+
+def test_the_policies_of_a_user_who_may_not_be_read_are_not_listed(cast: Cast) -> None:
+    boss, worker = user_with(allow(), username="boss"), user_with(allow("memories:*"), username="clerk")
+    path = "/api/v1/policies?user_id="
+    client = caller_with(allow("policies:*", "users:*"), deny("users:GetUser", on=f"srn:*:user:{boss.public_id}"))
+    error_of(client.get(f"/api/v1/users/{boss.public_id}"), 404, "RESOURCE_NOT_FOUND")
+    assert body_of(client.get(path + boss.public_id)) == body_of(client.get(f"{path}user_0000000000000000"))
+    assert ids(client, path + worker.public_id) == {policy.public_id for policy in worker.policies.all()}

@@ -137,6 +137,15 @@ def visible_api_key(access: Access, public_id: str) -> ApiKey:
     return access.get(own_keys(access.caller), public_id, NO_KEY)
 
 
+def require_same_binding(caller: Caller, key: ApiKey, project: Project | None) -> None:
+    """Raise ``Forbidden`` when a key with policies of its own would bind a key anew.
+
+    Whoever holds both could use the one to let the other out of its project.
+    """
+    if caller.is_restricted and key.project != project:
+        raise Forbidden("A key with policies of its own cannot bind a key to another project.")
+
+
 def granted_policies(
     caller: Caller, named: Sequence[Policy] | None, current: Sequence[str] | None
 ) -> list[Policy] | None:

@@ -130,6 +130,21 @@ def test_a_key_with_policies_makes_no_wider_one(cast: Cast) -> None:
     error_of(post(client, KEYS, {"name": "k"}), 403, "FORBIDDEN")
 
 
+def test_a_key_with_policies_lets_no_key_out_of_its_project(cast: Cast) -> None:
+    owner = user_with(allow())
+    bound, _ = key_with(owner, project=cast.project_a)
+    free, _ = key_with(owner)
+    _, client = key_with(owner, allow("api-keys:*", "policies:GetPolicy"))
+    for key, project in ((bound, None), (bound, cast.project_b), (free, cast.project_a)):
+        body = {"name": "n", "project_id": project.public_id if project else None}
+        error_of(client.put(f"{KEYS}/{key.public_id}", body, format="json"), 403, "FORBIDDEN")
+        key.refresh_from_db()
+        assert (key.name, key.project) == ("k", cast.project_a if key == bound else None)
+    same = {"name": "n", "project_id": cast.project_a.public_id}
+    assert body_of(client.put(f"{KEYS}/{bound.public_id}", same, format="json"))["name"] == "n"
+    assert body_of(session_of(owner).put(f"{KEYS}/{bound.public_id}", {"project_id": None}, format="json"))
+
+
 def test_a_user_sees_and_changes_only_its_own_keys(cast: Cast) -> None:
     owner = user_with(allow("api-keys:*"))
     key, _ = key_with(owner)

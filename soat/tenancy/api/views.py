@@ -187,7 +187,9 @@ class PolicyViewSet(ResourceViewSet):
         query = self.query(schemas.PolicyListQuery)
         rows = self.access.rows(Policy.objects.all())
         if query.get("user_id"):
-            rows = rows.filter(users__public_id=query["user_id"])
+            # A user that the caller may not read has no policies for it either.
+            named = self.access.readable(User.objects.filter(public_id=query["user_id"]))
+            rows = rows.filter(users__in=named)
         return Response(paged(rows, query, represent_policy))
 
     @operation(
@@ -290,6 +292,7 @@ class ApiKeyViewSet(ResourceViewSet):
         if "project_id" in body:
             changes["project"] = self._binding(body["project_id"])
             self.access.require(ApiKey(project=changes["project"]))
+            keys.require_same_binding(self.caller, key, changes["project"])
         if "policy_ids" in body:
             named = self._policies(body)
             changes["policies"] = keys.granted_policies(self.caller, named, key.policy_ids)  # type: ignore[attr-defined]

@@ -33,7 +33,8 @@ def record(
     """Write a line about a change, in the transaction that makes it.
 
     Nothing is written outside of a request (a worker, a command), and where neither ``before`` nor
-    ``after`` says anything. Who needs no credential (an upload with a token) has no name.
+    ``after`` says anything. Who needs no credential (the first admin) has no name; an upload with a token
+    is the token's maker's.
     """
     request = served_request()
     if not settings.AUDIT_ENABLED or request is None or not (before or after):

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from soat.core.ids import PublicIdField
 from soat.core.models import TimeStamped
-from soat.tenancy.models import Project
+from soat.tenancy.models import ApiKey, Project, User
 from soat.tenancy.resources import ResourceKind
 
 
@@ -46,10 +46,15 @@ class File(TimeStamped):
 
 
 class UploadToken(models.Model):
-    """A permission to upload one file, handed to somebody without a credential. Only the token's hash is stored."""
+    """A permission to upload one file, handed to somebody without a credential. Only the token's hash is stored.
+
+    ``user`` and ``key`` are those who asked for it: with them it goes.
+    """
 
     token_hash = models.BinaryField(max_length=32, unique=True, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, null=True, related_name="+")
     prefix = models.CharField(max_length=1024, default="/")
     filename = models.CharField(max_length=255, blank=True)
     content_type = models.CharField(max_length=255, blank=True)

@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from soat.audit.models import AuditEvent
 from soat.files import upload_tokens
 from soat.files.models import File, UploadToken
+from soat.tenancy.keys import delete_api_key
+from soat.tenancy.models import User
+from soat.tenancy.services import delete_user
 from tests.api.answers import body_of, error_of, names_field
 from tests.conftest import Cast
 from tests.files.conftest import Store
 from tests.files.forms import MULTIPART, file_part, form, post_raw
 from tests.memories.crowd import at_once
-from tests.tenancy.policies import allow, caller_with
+from tests.tenancy.policies import allow, caller_with, deny, key_with, policy, session_of, user_with
 
 FILES, PRESIGNED = "/api/v1/files", "/api/v1/files/presigned-url"
 HELLO = {"content": base64.b64encode(b"hello").decode()}
@@ -126,3 +130,46 @@ def test_a_token_of_a_deleted_project_is_unknown(cast: Cast) -> None:
     cast.project_a.deleting_at = timezone.now()
     cast.project_a.save(update_fields=["deleting_at"])
     error_of(send(cast.anonymous, token), 404, "UPLOAD_TOKEN_NOT_FOUND")
+
+
+def test_a_token_ends_with_who_asked_for_it(cast: Cast, local_store: Store) -> None:
+    user = user_with(allow())
+    a = cast.project_a.public_id
+    key, client = key_with(user)
+    tokens = [token_for(client, project_id=a), token_for(session_of(user), project_id=a)]
+    for token in tokens:
+        User.objects.filter(pk=user.pk).update(is_active=False)
+        error_of(send(cast.anonymous, token), 404, "UPLOAD_TOKEN_NOT_FOUND")
+        User.objects.filter(pk=user.pk).update(is_active=True)
+    delete_api_key(key=key)
+    error_of(send(cast.anonymous, tokens[0]), 404, "UPLOAD_TOKEN_NOT_FOUND")
+    delete_user(user=user)
+    error_of(send(cast.anonymous, tokens[1]), 404, "UPLOAD_TOKEN_NOT_FOUND")
+    assert not File.objects.exists()
+
+
+def test_a_token_opens_what_its_maker_may_do_now(cast: Cast, local_store: Store) -> None:
+    user = user_with(allow("files:UploadFile"))
+    token = token_for(session_of(user), project_id=cast.project_a.public_id, filename="a.txt")
+    user.policies.clear()
+    error_of(send(cast.anonymous, token), 403, "FORBIDDEN")
+    user.policies.add(policy(allow("files:UploadFile")))
+    body_of(send(cast.anonymous, token), 201)
+
+
+@pytest.mark.parametrize("wrong", ["secret.txt", "other.txt"])
+def test_the_name_that_the_upload_brings_must_be_granted_too(cast: Cast, local_store: Store, wrong: str) -> None:
+    a = cast.project_a.public_id
+    on = [f"srn:{a}:file:/in/{name}" for name in ("file", "a.txt", "secret.txt")]
+    statements = [*(allow("files:UploadFile", on=path) for path in on), deny(on=on[2])]
+    token = token_for(caller_with(*statements), project_id=a, prefix="/in")
+    error_of(send(cast.anonymous, token, filename=wrong), 403, "FORBIDDEN")
+    assert body_of(send(cast.anonymous, token, filename="a.txt"), 201)["path"] == "/in/a.txt"
+
+
+def test_the_audit_trail_names_who_asked_for_the_token(cast: Cast, local_store: Store) -> None:
+    user = user_with(allow())
+    key, client = key_with(user)
+    made = body_of(send(cast.anonymous, token_for(client, project_id=cast.project_a.public_id)), 201)
+    line = AuditEvent.objects.get(resource_id=made["id"])
+    assert (line.operation, line.user, line.key) == ("uploadFileWithToken", user.public_id, key.public_id)

@@ -110,7 +110,7 @@ class PresignedUploadViewSet(ResourceViewSet):
         new = services.described_file(prefix=body.get("prefix"), filename=filename, declared=declared)
         self.access.require(File(project=project, path=new.path))
         token, expires_at = upload_tokens.issue_upload_token(
-            project=project, prefix=new.prefix, filename=filename, content_type=declared
+            caller=self.caller, project=project, prefix=new.prefix, filename=filename, content_type=declared
         )
         path = f"/api/v1/files/upload/{token}"
         url = f"{settings.BASE_URL}{path}" if settings.BASE_URL else request.build_absolute_uri(path)
@@ -137,6 +137,8 @@ class TokenUploadViewSet(ResourceViewSet):
     def create(self, request: Request, token: str) -> Response:
         """Store a file as a form or as base64 in JSON. An upload that fails leaves the token good."""
         found = upload_tokens.usable_token(token)
+        # From here on it is the maker's request: with their rights of now, and under their name in the audit trail.
+        request.user, request.auth = upload_tokens.maker_of(found)
         source: IO[bytes]
         if (request.content_type or "").startswith("multipart/"):
             upload, new = _from_form(self.body(schemas.UploadWithTokenForm), found)
@@ -144,6 +146,7 @@ class TokenUploadViewSet(ResourceViewSet):
         else:
             content, new = _from_json(self.body(schemas.UploadWithToken), found)
             source, size = io.BytesIO(content), len(content)
+        self.caller.access("files:UploadFile").require(File(project=found.project, path=new.path))
         file = services.create_file(
             project=found.project, new=new, source=source, size=size, claim=lambda: upload_tokens.use_token(found)
         )

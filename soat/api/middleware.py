@@ -11,7 +11,8 @@ from soat.api.errors import envelope
 class ReadableCharset:
     """Forget a charset that cannot be that of a text, as Django does with an unknown one.
 
-    ``charset=zlib`` names a codec of Python, and would crash whoever reads the query or the form.
+    ``charset=zlib`` names a codec of Python, and would crash whoever reads the query or the form; with
+    ``unicode_escape`` or ``utf-7`` a backslash or a plus would not be one any more.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -38,8 +39,13 @@ class AnnouncedLength:
         return self._get_response(request)
 
 
+_ASCII = bytes(each for each in range(128) if each != ord("\\")) + rb"\u0041\x41+AEE-" + b"\x1b$B!!\x1b(B"
+"""Each character, and what stands for another one in codecs that only look like ASCII."""
+
+
 def _extends_ascii(charset: str) -> bool:
     try:
-        return b"probe\xff".decode(charset, "surrogateescape").startswith("probe")
+        b"\xff".decode(charset, "surrogateescape")
+        return _ASCII.decode(charset) == _ASCII.decode("ascii")
     except (LookupError, ValueError):
         return False

@@ -33,8 +33,7 @@ class Body(serializers.Serializer[Any]):
         for name, field in self.fields.items():
             if name not in data:
                 continue
-            raw = data.getlist(name) if isinstance(data, QueryDict) and _is_list(field) else data[name]
-            values[name] = _field_value(field, raw, name)
+            values[name] = _field_value(field, _sent(data, name, field), name)
         return values
 
     def _check_names(self, data: Mapping[str, Any]) -> None:
@@ -68,8 +67,22 @@ def _field_value(field: Any, raw: Any, name: str) -> Any:
         raise ValidationFailed(f"{name} {message}", meta={"fields": {name: message}}) from None
 
 
-def _is_list(field: Any) -> bool:
-    return isinstance(field, serializers.ListField)
+def _sent(data: Mapping[str, Any], name: str, field: Any) -> Any:
+    """Return the value of a field as it came. Raises ``ValidationFailed`` for one of a form that came twice."""
+    if not isinstance(data, QueryDict):
+        return data[name]
+    if isinstance(field, serializers.ListField):
+        return data.getlist(name)
+    if not getattr(field, "takes_anything", False):
+        _refuse_repeated(data, name)
+    return data[name]
+
+
+def _refuse_repeated(form: QueryDict, name: str) -> None:
+    """Raise ``ValidationFailed`` for a name that occurs twice: as in JSON, somebody would have meant the other."""
+    if len(form.getlist(name)) > 1:
+        shown, message = printable(name), "must not be given twice."
+        raise ValidationFailed(f"{shown} {message}", meta={"fields": {shown: message}})
 
 
 def _first_message(detail: Any) -> str:
@@ -88,4 +101,7 @@ def validated(serializer_class: type[Body], data: Any) -> dict[str, Any]:
 
 def free_object(field: Any, data: Any, name: str) -> Any:
     """Validate a body that is itself one free object, such as a map of tags. Raises ``ValidationFailed``."""
+    if isinstance(data, QueryDict):
+        for key in data:
+            _refuse_repeated(data, key)
     return _field_value(field, data, name)

@@ -20,7 +20,9 @@ _DIGITS = re.compile("[0-9]{1,20}")
 
 
 class Lenient(serializers.Field):  # type: ignore[type-arg]
-    """A page parameter: whatever it is, it is no error."""
+    """A page parameter: whatever it is, and however often, it is no error."""
+
+    takes_anything = True
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the value as it came."""

@@ -50,9 +50,16 @@ class RepeatedKey(ValueError):
 def read_json(text: str) -> Any:
     """Return the value. Raises ``ValueError``, also for ``NaN``, ``Infinity`` and a ``RepeatedKey``."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+        return json.loads(text, parse_constant=_refuse_constant, parse_int=_whole, object_pairs_hook=_distinct)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise ValueError("a number has too many digits") from None
 
 
 def _refuse_constant(name: str) -> Any:

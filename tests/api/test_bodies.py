@@ -130,6 +130,12 @@ def test_a_client_that_is_gone_is_no_crash(cast: Cast) -> None:
         ("idna", "é".encode(), "é"),
         ("utf-16", "é".encode(), "é"),
         ("hex", "é".encode(), "é"),
+        ("utf-7", "+AOk-é".encode(), "+AOk-é"),
+        ("unicode_escape", "é".encode(), "é"),
+        ("raw_unicode_escape", "é".encode(), "é"),
+        ("punycode", "é-a".encode(), "é-a"),
+        ("hz", "~{é".encode(), "~{é"),
+        ("iso2022_jp", "é".encode(), "é"),
         ("", "é".encode(), "é"),
         ("a" * 5_000, "é".encode(), "é"),
     ],
@@ -217,6 +223,23 @@ def test_a_key_that_occurs_twice_is_named(cast: Cast) -> None:
             post(client, MEMORIES, f'{{"name": "m", "project_id": {project}, "project_id": {project}}}'), 400
         )
         assert "project_id" in error["meta"]["fields"]
+
+
+def test_a_field_that_is_given_twice_is_named(cast: Cast) -> None:
+    assert names_field(post(cast.admin, PROJECTS, "name=a&name=b", FORM), "name")
+    both = "&".join(f"project_id={project.public_id}" for project in (cast.project_a, cast.project_b))
+    assert names_field(cast.admin.get(MEMORIES, QUERY_STRING=both), "project_id")
+    assert names_field(cast.admin.get("/api/v1/policies", QUERY_STRING="user_id=a&user_id=b"), "user_id")
+    document = body_of(post(cast.a, DOCUMENTS, '{"content": "x"}'), 201)["id"]
+    twice = cast.a.generic("PUT", f"{DOCUMENTS}/{document}/tags", "a=1&a=2", content_type=FORM)
+    assert names_field(twice, "a")
+    body_of(cast.admin.get(MEMORIES, QUERY_STRING="tags=a&tags=b"))
+    assert body_of(cast.admin.get(MEMORIES, QUERY_STRING="limit=5&limit=7"))["limit"] == 7
+
+
+def test_a_number_of_too_many_digits_is_no_json(cast: Cast) -> None:
+    error = error_of(post(cast.admin, PROJECTS, f'{{"name": {"9" * 5_000}}}'), 400)
+    assert "set_int_max_str_digits" not in error["message"]
 
 
 def test_a_form_of_too_many_fields_is_refused(cast: Cast) -> None:

@@ -187,10 +187,52 @@ def test_a_part_without_a_name_is_no_file(cast: Cast, wire: str) -> None:
     assert names_field(post_form(cast.a, file_part(wire)), "file")
 
 
-def test_a_nul_in_the_name_of_a_part_is_no_crash(cast: Cast) -> None:
-    answer = post_form(cast.a, file_part("a\x00b.txt"))
-    assert answer.status_code in {201, 400}
-    assert not any("\x00" in file.filename for file in File.objects.all())
+@pytest.mark.parametrize("name", ["a\x00b.txt", "a\x01.txt", "a\x7f.txt", "a\ufffd.txt"])
+def test_what_cannot_be_in_a_name_is_refused_in_the_name_of_a_part_too(
+    cast: Cast, local_store: Store, name: str
+) -> None:
+    assert names_field(post_form(cast.a, file_part(name)), "filename")
+    assert local_store.keys() == []
+
+
+@pytest.mark.parametrize("wire", ["%ff.txt", "a%00.txt", "%ed%a0%80"])
+def test_an_encoded_name_that_is_no_text_is_refused(cast: Cast, wire: str) -> None:
+    head = f"Content-Disposition: form-data; name=\"file\"; filename*=utf-8''{wire}"
+    assert names_field(post_form(cast.a, (head, b"x")), "filename")
+
+
+def test_a_name_is_taken_as_it_is_written(cast: Cast) -> None:
+    for number, name in enumerate(("R&amp;D.txt", "a\u00a0b.txt", "a\u200bb.txt")):
+        folder = ('Content-Disposition: form-data; name="prefix"', f"/{number}".encode())
+        assert body_of(post_form(cast.a, file_part(name), folder), 201)["filename"] == name
+
+
+@pytest.mark.parametrize("ending", ["é" * 200, "x" * 250])
+def test_a_large_file_whose_name_ends_at_length_is_no_crash(cast: Cast, settings: Any, ending: str) -> None:
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 4
+    record = body_of(post_form(cast.a, file_part(f"a.{ending}")), 201)
+    assert record["filename"] == f"a.{ending}"
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe", b"a\xed\xa0\x80"])
+def test_bytes_of_a_form_that_are_no_text_are_refused(cast: Cast, local_store: Store, raw: bytes) -> None:
+    for field in ("metadata", "prefix", "filename"):
+        part = (f'Content-Disposition: form-data; name="{field}"', raw)
+        assert names_field(post_form(cast.a, file_part("a.txt"), part), field)
+    assert local_store.keys() == []
+
+
+def test_the_charset_of_a_form_is_that_of_its_fields(cast: Cast) -> None:
+    body = form(file_part("é.txt"), ('Content-Disposition: form-data; name="metadata"', b"\xe9"))
+    made = body_of(post_raw(cast.a, UPLOAD, body, f"{MULTIPART}; charset=iso-8859-1"), 201)
+    assert (made["filename"], made["metadata"]) == ("é.txt", "é")
+
+
+def test_a_part_that_is_there_twice_is_named(cast: Cast, local_store: Store) -> None:
+    assert names_field(post_form(cast.a, file_part("a.txt"), file_part("b.txt")), "file")
+    twice = [('Content-Disposition: form-data; name="metadata"', value) for value in (b"a", b"b")]
+    assert names_field(post_form(cast.a, file_part("a.txt"), *twice), "metadata")
+    assert local_store.keys() == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,40 +16,14 @@ from soat.core.body import validated
 from soat.core.errors import TooLarge, ValidationFailed
 from soat.core.models import wire_time
 from soat.core.openapi import ErrorEnvelope, operation
-from soat.core.parsers import BoundedFormParser, StrictJSONParser, announced_size, require_whole
+from soat.core.parsers import BoundedFormParser, StrictJSONParser
 from soat.files import services, upload_tokens
 from soat.files.api import schemas
+from soat.files.api.forms import BoundedMultiPartParser
 from soat.files.models import File, UploadToken
 from soat.files.representations import represent_file
 from soat.files.services import FALLBACK_NAME, NewFile
 from soat.tenancy.viewsets import ResourceViewSet
-
-
-class CountedStream:
-    """A stream that knows how many bytes were read from it."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.size = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Read as the stream does."""
-        block = self._stream.read(size)
-        self.size += len(block)
-        return block
-
-
-class BoundedMultiPartParser(MultiPartParser):
-    """Multipart forms that announce at most ``MAX_UPLOAD_BYTES`` (and some room for the other fields)."""
-
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Return the form. Raises ``TooLarge`` before a byte is read, ``ParseError`` for an upload broken off."""
-        if announced_size(parser_context) > settings.MAX_UPLOAD_BYTES + settings.MAX_REQUEST_BYTES:
-            raise TooLarge(f"A file may be at most {settings.MAX_UPLOAD_BYTES} bytes.")
-        counted = CountedStream(stream)
-        form = super().parse(counted, media_type, parser_context)  # type: ignore[arg-type]  # it only reads
-        require_whole(counted.size, parser_context)
-        return form
 
 
 class UploadViewSet(ResourceViewSet):

@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularSwaggerView
 from rest_framework.permissions import AllowAny
 
+from soat.api.docs import DocsView
 from soat.api.errors import not_found
 from soat.api.health import health, ready
 from soat.operations.views import metrics
@@ -18,9 +18,7 @@ urlpatterns = [
     path("api/v1/", include("soat.api.router")),
     path(
         "docs",
-        SpectacularSwaggerView.as_view(
-            url="/api/v1/openapi.json", authentication_classes=(), permission_classes=(AllowAny,)
-        ),
+        DocsView.as_view(url="/api/v1/openapi.json", authentication_classes=(), permission_classes=(AllowAny,)),
     ),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # The theme's search for pages is not shown anywhere.

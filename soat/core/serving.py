@@ -64,8 +64,9 @@ def _readable(text: str) -> str:
         address = ip_address(host[1] if host else text.strip())
     except ValueError:
         return ""
-    # A server that listens on IPv6 for both sees the clients of IPv4 in here.
-    return str(getattr(address, "ipv4_mapped", None) or address)
+    # A server that listens on IPv6 for both sees the clients of IPv4 in here. Behind a percent sign stands by which
+    # interface of this machine somebody came: no part of the address, and as long as a client likes.
+    return str(getattr(address, "ipv4_mapped", None) or address).partition("%")[0]
 
 
 def operation_name(request: HttpRequest) -> str:

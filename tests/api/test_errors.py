@@ -57,6 +57,7 @@ def test_an_unknown_path_with_any_query(query: str) -> None:
     ("method", "path", "allowed"),
     [
         ("PUT", PROJECTS, "GET, POST, HEAD, OPTIONS"),
+        ("POST", "/docs", "GET, HEAD, OPTIONS"),
         ("DELETE", PROJECTS, "GET, POST, HEAD, OPTIONS"),
         ("PUT", f"{PROJECTS}/proj_x", "GET, PATCH, DELETE, HEAD, OPTIONS"),
         ("GET", "/api/v1/users/login", "POST, OPTIONS"),

@@ -38,7 +38,7 @@ class UnnamedTemporaryFiles(TemporaryFileUploadHandler):
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
         """Open a temporary file for a part."""
-        super().new_file(field_name, "part", *args, **kwargs)  # type: ignore[no-untyped-call]
+        super().new_file(field_name, "part", *args, **kwargs)
         self.file_name = self.file.name = file_name
 
 
@@ -49,12 +49,12 @@ class LiteralForm(DjangoMultiPartParser):
     """
 
     def __init__(self, meta: Any, stream: Any, handlers: Any, charset: str) -> None:
-        super().__init__(meta, stream, handlers, _BYTE_BY_BYTE)  # type: ignore[no-untyped-call]
+        super().__init__(meta, stream, handlers, _BYTE_BY_BYTE)
         self._charset = charset
 
     def parse(self) -> tuple[QueryDict, MultiValueDict[str, Any]]:
         """Return the fields and the files. Raises ``MultiPartParserError`` and ``ValidationFailed``."""
-        fields, files = super().parse()  # type: ignore[no-untyped-call]
+        fields, files = super().parse()
         form = QueryDict(mutable=True, encoding=self._charset)
         for name, values in fields.lists():
             for value in values:

@@ -168,6 +168,7 @@ WEB_BIND = _text("WEB_BIND", "127.0.0.1:5047")
 WEB_WORKERS = _whole("WEB_WORKERS", 2, minimum=1)
 WEB_THREADS = _whole("WEB_THREADS", 16, minimum=1)
 WEB_GRACEFUL_SECONDS = _whole("WEB_GRACEFUL_SECONDS", 30, minimum=1)
+WEB_SILENCE_SECONDS = _whole("WEB_SILENCE_SECONDS", 20, minimum=1, maximum=3_600)
 
 # TLS ends before the web server, so an https address means a proxy that says how it was called.
 _https = _base.scheme == "https"

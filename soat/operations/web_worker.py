@@ -2,10 +2,13 @@
 
 import json
 import logging
+import socket
+import struct
 import uuid
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from gunicorn import util
 from gunicorn.http import errors
 from gunicorn.workers.gthread import ThreadWorker
@@ -16,7 +19,28 @@ _OURS = (errors.InvalidResponseHeader, errors.InvalidResponseHeaderName, errors.
 
 
 class EnvelopeWorker(ThreadWorker):  # type: ignore[misc]  # the package has no types
-    """``gthread`` that answers errors in the shape of the API's, where the server's own are pages of HTML."""
+    """``gthread`` that answers errors in the shape of the API's, where the server's own are pages of HTML.
+
+    It gives up a client that falls silent in the middle of a request: else as many of them as there are
+    threads would stop the server.
+    """
+
+    def enqueue_req(self, conn: Any) -> None:
+        """Hand a connection to a thread."""
+        # The system keeps this time itself: to Python it stays a blocking socket, as the server wants it.
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            conn.sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", settings.WEB_SILENCE_SECONDS, 0))
+        super().enqueue_req(conn)
+
+    def handle(self, conn: Any) -> Any:
+        """Answer a request; return whether the connection may bring another one."""
+        goes_on = super().handle(conn)
+        if not goes_on:
+            # Waiting for the client to hang up is left to this thread: the server would do it in the one that
+            # accepts connections, which nobody may hold up.
+            util.close_graceful(conn.sock)
+            conn.close = _is_closed
+        return goes_on
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Answer what cannot be read as a request, or crashed outside of the application."""
@@ -30,6 +54,10 @@ class EnvelopeWorker(ThreadWorker):  # type: ignore[misc]  # the package has no 
             util.write_nonblock(client, _answer(status, code, message, request_id))
         except OSError:
             logger.debug("Nobody is there any more to be told.")
+
+
+def _is_closed(graceful: bool = False) -> None:
+    """Do nothing in place of closing what is closed."""
 
 
 def _refusal(error: BaseException) -> tuple[HTTPStatus, str, str]:

@@ -1,11 +1,13 @@
 """What never becomes a request is answered in the same shape as any other error."""
 
+import contextlib
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tests.operations.deployment import wait_until
 
 PROJECT = Path(__file__).resolve().parents[2]
 HOST = b"Host: localhost\r\n"
+THREADS = 4
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +28,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
     command = [sys.executable, "-m", "gunicorn", "--config", "python:soat.gunicorn", "soat.wsgi:application"]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(
-            [*command, "--bind", f"unix:{path}", "--workers", "1"],
+            [*command, "--bind", f"unix:{path}", "--workers", "1", "--threads", str(THREADS)],
             cwd=PROJECT,
-            env={**os.environ, "DJANGO_SETTINGS_MODULE": "soat.settings"},
+            env={**os.environ, "DJANGO_SETTINGS_MODULE": "soat.settings", "WEB_SILENCE_SECONDS": "1"},
             stdout=log,
             stderr=log,
         )
@@ -85,3 +88,38 @@ def test_each_error_of_the_web_server_has_the_shape_of_the_api(
     error = json.loads(body)["error"]
     assert error["code"] == code
     assert error["message"].endswith(".")
+
+
+LOGIN = b"POST /api/v1/users/login HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+
+
+@pytest.mark.parametrize("begun", [b"GET / HTT", b"GET / HTTP/1.1\r\nHost: loc", LOGIN, LOGIN + b"{"])
+def test_clients_that_fall_silent_do_not_stop_the_server(address: Path, begun: bytes) -> None:
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(2 * THREADS)]
+        for client in silent:
+            client.connect(str(address))
+            client.sendall(begun)
+        assert exchange(address, b"GET /health HTTP/1.1\r\n" + HOST + b"\r\n")[0] == 200
+
+
+def test_a_body_that_stops_coming_is_answered(address: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(10)
+        client.connect(str(address))
+        client.sendall(LOGIN + b"{")
+        answer = client.recv(65_536)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"VALIDATION_FAILED" in answer
+
+
+def test_clients_that_do_not_hang_up_do_not_stop_the_server(address: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(THREADS - 1):
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(str(address))
+            client.sendall(b"GET /health HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+            assert client.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        begun = time.monotonic()
+        assert exchange(address, b"GET /health HTTP/1.1\r\n" + HOST + b"\r\n")[0] == 200
+        assert time.monotonic() - begun < 1.5

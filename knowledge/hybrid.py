@@ -53,8 +53,8 @@ def _legs(distance: float | None, place: int | None, share: float | None, words_
 
 # In place of the vector leg for a question without a vector.
 _NOTHING_NEAR = """
-    choice AS (SELECT NULL AS is_small, NULL AS counted, NULL AS most),
-    judged AS (SELECT NULL AS is_enough),
+    choice AS (SELECT NULL::boolean AS is_small, NULL::bigint AS counted, NULL::bigint AS most),
+    judged AS (SELECT NULL::boolean AS is_enough),
     scored AS (SELECT NULL::bigint AS row_id, NULL::text AS tie, NULL::float8 AS distance WHERE FALSE)"""
 
 
@@ -79,7 +79,7 @@ def _statement(source: Source, near: Filter, worded: WordFilter, vector: QueryVe
 def _distance(source: Source, vector: QueryVector | None) -> str:
     """Return the distance of a row that the vector leg did not find; null for one without a vector."""
     if vector is None:
-        return "NULL"
+        return "NULL::float8"
     return f"""(
                 SELECT min(v.embedding <=> (SELECT vector FROM asked)) FROM {source.vectors} v
                 WHERE v.{source.row_key} = s.row_id AND v.space_id = {vector.space.pk:d}

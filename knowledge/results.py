@@ -77,7 +77,7 @@ def represent_result(result: Result) -> dict[str, Any]:
     if result.similarity is not None:
         record["similarity_score"] = clamp_score(result.similarity)
     if result.legs is not None:
-        record["legs"] = _ranks(result.legs)
+        record["ranks"] = _ranks(result.legs)
     return record
 
 

@@ -26,7 +26,7 @@ class KnowledgeSearch(Body):
     explain = Flag(required=False, help_text="Say how the results were found. For admins only.")
 
 
-class Legs(serializers.Serializer[None]):
+class Ranks(serializers.Serializer[None]):
     """At which place each leg found the result; one that did not find it is left out."""
 
     cosine = serializers.IntegerField(required=False, min_value=1)
@@ -51,7 +51,7 @@ class DocumentKnowledgeResult(serializers.Serializer[None]):
     content = serializers.CharField()
     score = serializers.FloatField(required=False)
     similarity_score = serializers.FloatField(required=False)
-    legs = Legs(required=False, help_text="Only of a hybrid ranking.")
+    ranks = Ranks(required=False, help_text="Only of a hybrid ranking.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -67,7 +67,7 @@ class MemoryKnowledgeResult(serializers.Serializer[None]):
     tags = serializers.ListField(child=serializers.CharField(), allow_null=True)
     score = serializers.FloatField(required=False)
     similarity_score = serializers.FloatField(required=False)
-    legs = Legs(required=False, help_text="Only of a hybrid ranking.")
+    ranks = Ranks(required=False, help_text="Only of a hybrid ranking.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

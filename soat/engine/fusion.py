@@ -1,5 +1,6 @@
 """Fusion of the two legs of a hybrid search, cosine and words, into one score between 0 and 1."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -81,5 +82,5 @@ def _reciprocal_ranks(legs: Legs) -> float:
 
 def aged(score: float, age_days: float, recency: Recency) -> float:
     """Return the score of a fact that is so old at the time of the question; one of the future counts as new."""
-    left = 0.5 ** (max(age_days, 0.0) / recency.half_life_days)
+    left = math.exp2(-max(age_days, 0.0) / recency.half_life_days)
     return score * (1.0 - recency.weight * (1.0 - left))

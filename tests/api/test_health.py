@@ -90,7 +90,7 @@ def test_an_embedder_that_cannot_be_built_is_named(settings: Any) -> None:
 
 @pytest.mark.django_db
 def test_migrations_that_are_not_applied_are_counted() -> None:
-    MigrationRecorder(connection).record_unapplied("documents", "0003_tags_of_own_files")
+    MigrationRecorder(connection).record_unapplied("documents", "0005_tags_of_own_files")
     assert faults() == {"migrations": "1 migrations are not applied: run manage.py migrate"}
 
 

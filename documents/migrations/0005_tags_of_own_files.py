@@ -11,6 +11,6 @@ WHERE document.file_id = files_file.id AND document.owns_file
 
 
 class Migration(migrations.Migration):
-    dependencies = [("documents", "0002_cascade_in_the_database"), ("files", "0003_upload_tokens")]
+    dependencies = [("documents", "0004_chunk_lexemes_index"), ("files", "0003_upload_tokens")]
 
     operations = [migrations.RunSQL(FOLLOW, migrations.RunSQL.noop)]

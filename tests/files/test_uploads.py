@@ -176,10 +176,30 @@ def test_the_name_of_a_part_is_its_last_piece(cast: Cast, wire: str, name: str) 
     assert unicodedata.is_normalized("NFC", record["path"])
 
 
-def test_a_part_with_a_very_long_name_is_no_crash(cast: Cast) -> None:
-    record = body_of(post_form(cast.a, file_part("n" * 300 + ".txt")), 201)
-    assert len(record["filename"]) == 255
-    assert record["filename"].endswith(".txt")
+def test_a_part_with_a_name_that_is_too_long_is_refused_and_not_cut(cast: Cast, local_store: Store) -> None:
+    answer = post_form(cast.a, file_part("n" * 252 + ".txt"))
+    assert names_field(answer, "filename")
+    assert "at most 255 characters" in error_of(answer, 400)["message"]
+    assert local_store.keys() == []
+    assert body_of(post_form(cast.a, file_part("n" * 251 + ".txt")), 201)["filename"] == "n" * 251 + ".txt"
+
+
+def test_permission_comes_before_a_name_that_is_too_long(cast: Cast) -> None:
+    project = ('Content-Disposition: form-data; name="project_id"', cast.project_b.public_id.encode())
+    answer = post_form(cast.a, file_part("n" * 300 + ".txt"), project)
+    error_of(answer, 403, "API_KEY_PROJECT_SCOPE")
+
+
+def test_a_field_of_the_form_with_a_very_long_name_is_named(cast: Cast) -> None:
+    answer = post_form(cast.a, file_part("a.txt"), (f'Content-Disposition: form-data; name="{"n" * 300}"', b"1"))
+    assert error_of(answer, 400)["meta"] == {"unknownFields": ["n" * 100]}
+
+
+@pytest.mark.parametrize("ending", ["e" * 250, "\U0001f600" * 70])
+def test_a_large_file_may_have_a_name_with_a_long_ending(cast: Cast, settings: Any, ending: str) -> None:
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10
+    name = f"a.{ending}"
+    assert body_of(post_form(cast.a, file_part(name, content=b"x" * 5_000)), 201)["filename"] == name
 
 
 @pytest.mark.parametrize("wire", ["", "..", "."])

@@ -7,6 +7,8 @@ from soat.core.lookups import Like
 from soat.engine.match import folder_like
 from soat.tenancy.access import Access, Reach
 
+NO_DOCUMENT = "There is no such document."
+
 
 def listed_documents(reach: Reach, path_prefix: str | None = None) -> QuerySet[Document]:
     """Return the documents within reach, newest first; ``path_prefix`` is a folder (``/a`` never reaches ``/ab``)."""
@@ -20,4 +22,4 @@ def listed_documents(reach: Reach, path_prefix: str | None = None) -> QuerySet[D
 def readable_document(access: Access, public_id: str) -> Document:
     """Return a document for the action of ``access``. Raises ``NotFound`` and ``Forbidden``."""
     rows = Document.objects.select_related("project", "file", "current_attempt", "settled_attempt")
-    return access.get(rows, public_id, "There is no such document.")
+    return access.get(rows, public_id, NO_DOCUMENT)

@@ -20,6 +20,7 @@ from documents.models import (
     DocumentStatus,
 )
 from documents.pipeline import page_rows, store_chunks, warnings_of
+from documents.querysets import NO_DOCUMENT
 from documents.tasks import clear, ingest
 from documents.waiting import gone, reread
 from embeddings.services import embed_documents
@@ -161,12 +162,15 @@ def ingest_document(
     return document
 
 
-def reingest_document(*, document: Document, chunking: ChunkRequest) -> Document:
-    """Queue a new run from the stored file. What is searchable now stays so until the new chunks are ready."""
+def reingest_document(*, document: Document, chunking: ChunkRequest, access: Access | None = None) -> Document:
+    """Queue a new run from the stored file. What is searchable now stays so until the new chunks are ready.
+
+    ``access`` as ``update_document``.
+    """
     default = ChunkStrategy.WHOLE if document.owns_file else ChunkStrategy.PAGE
     config = _resolved(chunking, default=default)
     with short_transaction():
-        locked = _locked(document)
+        locked = _locked(document, access)
         before = _config_fields(locked)
         _apply_config(locked, config)
         _record(locked, before, _config_fields(locked))
@@ -176,17 +180,18 @@ def reingest_document(*, document: Document, chunking: ChunkRequest) -> Document
     return reread(document)
 
 
-def update_document(*, document: Document, changes: Mapping[str, Any]) -> Document:
+def update_document(*, document: Document, changes: Mapping[str, Any], access: Access | None = None) -> Document:
     """Change fields; a new ``content`` is cut with the document's own values and settled at once.
 
-    Raises ``ValidationFailed`` for new content where the file is no text, ``Conflict`` for a path that
-    is taken, and ``ServiceUnavailable`` when the chunk values were changed while the content was embedded.
+    ``access`` is asked again under the lock, None: whoever calls has the right. Raises ``ValidationFailed`` for
+    new content where the file is no text, ``Conflict`` for a path that is taken, ``NotFound``, ``Forbidden``, and
+    ``ServiceUnavailable`` when the chunk values were changed while the content was embedded.
     """
     fields = dict(changes)
     content = fields.pop("content", None)
     if content is None:
         with short_transaction():
-            _apply_changes(_locked(document), fields)
+            _apply_changes(_locked(document, access), fields, access)
         return reread(document)
     if reader_for(document.file.content_type) is not Reader.TEXT:
         kind = document.file.content_type
@@ -197,12 +202,12 @@ def update_document(*, document: Document, changes: Mapping[str, Any]) -> Docume
     key = _stored_text(document.project, raw)
     try:
         with short_transaction():
-            locked = _locked(document)
+            locked = _locked(document, access)
             if _own_config(locked) != config:
                 raise ServiceUnavailable(
                     "The document's chunk values have just been changed; try again.", retry_after=1
                 )
-            _apply_changes(locked, fields)
+            _apply_changes(locked, fields, access)
             if (old := _settled_text(locked)) != content:
                 _record(locked, {"content": old}, {"content": content})
             old_key = _replace_bytes(locked.file_id, key=key, size=len(raw), content_type=document.file.content_type)
@@ -215,19 +220,24 @@ def update_document(*, document: Document, changes: Mapping[str, Any]) -> Docume
     return reread(document)
 
 
-def set_document_tags(*, document: Document, tags: dict[str, str], merge: bool) -> dict[str, str]:
-    """Replace the tags, or merge into them; return what they are now."""
+def set_document_tags(
+    *, document: Document, tags: dict[str, str], merge: bool, access: Access | None = None
+) -> dict[str, str]:
+    """Replace the tags, or merge into them; return what they are now. ``access`` as ``update_document``."""
     with short_transaction():
-        locked = _locked(document)
+        locked = _locked(document, access)
         result = {**(locked.tags or {}), **tags} if merge else tags
-        _apply_changes(locked, {"tags": result})
+        _apply_changes(locked, {"tags": result}, access)
     return result
 
 
-def delete_document(*, document: Document) -> None:
-    """Delete a document with its chunks in one transaction, and the file that it made itself."""
+def delete_document(*, document: Document, access: Access | None = None) -> None:
+    """Delete a document with its chunks in one transaction, and the file that it made itself.
+
+    ``access`` as ``update_document``.
+    """
     with short_transaction():
-        locked = _locked(document)
+        locked = _locked(document, access)
         # A worker holds its attempt's row while it writes rows that refer to the document: wait for it first.
         list(locked.attempts.select_for_update().values_list("pk"))
         file = locked.file
@@ -253,8 +263,11 @@ def purge_documents(project_id: int, limit: int) -> int:
     return len(found)
 
 
-def _locked(document: Document) -> Document:
+def _locked(document: Document, access: Access | None = None) -> Document:
+    """Hold a document's row. With ``access`` it is one on which the action is allowed as it is now, tags and all."""
     rows = Document.objects.select_for_update(no_key=True, of=("self",)).select_related("file", "project")
+    if access is not None:
+        return access.get(rows, document.public_id, NO_DOCUMENT)
     locked = rows.filter(pk=document.pk).first()
     if locked is None:
         raise gone()
@@ -343,7 +356,9 @@ def _settle_text(document: Document, content: str, chunks: list[Any], embedded: 
     document.save(update_fields=["settled_attempt", "status", "updated_at"])
 
 
-def _apply_changes(document: Document, changes: Mapping[str, Any]) -> None:
+def _apply_changes(document: Document, changes: Mapping[str, Any], access: Access | None) -> None:
+    if access is not None:
+        access.require_changed(document, changes)
     changed = {name: value for name, value in changes.items() if getattr(document, name) != value}
     if not changed:
         return

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import connection
 
 from documents.models import OPEN_STATES, Document, IngestionAttempt
+from documents.querysets import NO_DOCUMENT
 from documents.recovery import recover_on_read
 from documents.tasks import ingest
 from soat.core.broker import publish_on_commit
@@ -63,4 +64,4 @@ def reread(document: Document) -> Document:
 
 def gone() -> SoatError:
     """Return the error for a document that is not there any more."""
-    return NotFound("There is no such document.")
+    return NotFound(NO_DOCUMENT)

@@ -116,7 +116,7 @@ class DocumentViewSet(ResourceViewSet):
     @operation("deleteDocument", action="documents:DeleteDocument", tag="documents", responses={204: None})
     def destroy(self, request: Request, document_id: str) -> Response:
         """Delete a document; its chunks are gone from search in the same moment."""
-        services.delete_document(document=self._document(document_id))
+        services.delete_document(document=self._document(document_id), access=self.access)
         return Response(status=204)
 
     @operation(
@@ -131,7 +131,8 @@ class DocumentViewSet(ResourceViewSet):
         body = self.body(schemas.DocumentUpdate)
         document = self._document(document_id)
         self.access.require_changed(document, body)
-        return Response(represent_document(services.update_document(document=document, changes=body)))
+        changed = services.update_document(document=document, changes=body, access=self.access)
+        return Response(represent_document(changed))
 
     @operation(
         "getDocumentStatus",
@@ -158,7 +159,9 @@ class DocumentViewSet(ResourceViewSet):
         wait = self._wait()
         document = self._document(document_id)
         waiting.refuse_large_wait(document.file, wait=wait)
-        document = services.reingest_document(document=document, chunking=schemas.chunk_request(body))
+        document = services.reingest_document(
+            document=document, chunking=schemas.chunk_request(body), access=self.access
+        )
         return _accepted_or_settled(document, wait=wait)
 
     @operation("getDocumentTags", action="documents:GetDocument", tag="documents", responses={200: OpenApiTypes.OBJECT})
@@ -192,7 +195,7 @@ class DocumentViewSet(ResourceViewSet):
         tags = free_object(TagMap(), self.request.data, "tags")
         document = self._document(document_id)
         self.access.require_changed(document, {"tags": {**(document.tags or {}), **tags} if merge else tags})
-        return Response(services.set_document_tags(document=document, tags=tags, merge=merge))
+        return Response(services.set_document_tags(document=document, tags=tags, merge=merge, access=self.access))
 
     def _document(self, document_id: str) -> Document:
         return readable_document(self.access, document_id)

@@ -16,7 +16,9 @@ from soat.core.db import short_transaction, violated_constraint
 from soat.core.errors import Conflict, NotFound
 from soat.engine.match import join_path
 from soat.files.models import File, ReleasedBytes
+from soat.files.querysets import NO_FILE
 from soat.files.storage import discard_bytes, save_bytes
+from soat.tenancy.access import Access
 from soat.tenancy.models import Project
 
 ROOT = "/"
@@ -96,21 +98,27 @@ def _new_key(project: Project) -> str:
     return f"{project.public_id}/{secrets.token_hex(16)}"
 
 
-def update_file(*, file: File, changes: Mapping[str, Any]) -> File:
+def update_file(*, file: File, changes: Mapping[str, Any], access: Access | None = None) -> File:
     """Change a file's metadata, or its ``prefix`` and ``filename`` and with them its path.
 
-    A document that stands on the file keeps its own path. Raises ``Conflict`` for a path that is taken and
-    ``NotFound`` for a file that is gone.
+    A document that stands on the file keeps its own path. ``access`` is asked again under the lock, None: whoever
+    calls has the right. Raises ``Conflict`` for a path that is taken, ``NotFound`` for a file that is gone, and
+    ``Forbidden``.
     """
-    wanted = {**changes, **path_change(file, changes)}
+    path = None
     try:
         with short_transaction():
-            locked = _locked(file)
+            locked = _locked(file, access)
+            # Folder and name may have changed since the caller looked: the path follows from what they are now.
+            wanted = {**changes, **path_change(locked, changes)}
+            path = wanted.get("path")
+            if access is not None:
+                access.require_changed(locked, wanted)
             changed = {name: value for name, value in wanted.items() if getattr(locked, name) != value}
             _save(locked, changed)
     except IntegrityError as error:
         if violated_constraint(error) == "file_path_unique":
-            raise path_taken(wanted["path"]) from None
+            raise path_taken(path) from None
         raise
     return locked
 
@@ -122,20 +130,25 @@ def path_change(file: File, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": join_path(changes.get("prefix", file.prefix), changes.get("filename", file.filename))}
 
 
-def set_file_tags(*, file: File, tags: dict[str, str], merge: bool) -> dict[str, str]:
-    """Replace the tags, or merge into them; return what they are now. Raises ``NotFound``."""
+def set_file_tags(*, file: File, tags: dict[str, str], merge: bool, access: Access | None = None) -> dict[str, str]:
+    """Replace the tags, or merge into them; return what they are now. ``access`` and errors as ``update_file``."""
     with short_transaction():
-        locked = _locked(file)
+        locked = _locked(file, access)
         result = {**locked.tags, **tags} if merge else tags
+        if access is not None:
+            access.require_changed(locked, {"tags": result})
         _save(locked, {"tags": result} if locked.tags != result else {})
     return result
 
 
-def _locked(file: File) -> File:
-    locked = File.objects.select_for_update(no_key=True, of=("self",)).select_related("project").filter(pk=file.pk)
-    row = locked.first()
+def _locked(file: File, access: Access | None = None) -> File:
+    """Hold a file's row. With ``access`` it is one on which the action is allowed as it is now, tags and all."""
+    rows = File.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
+    if access is not None:
+        return access.get(rows, file.public_id, NO_FILE)
+    row = rows.filter(pk=file.pk).first()
     if row is None:
-        raise NotFound("There is no such file.")
+        raise NotFound(NO_FILE)
     return row
 
 
@@ -229,14 +242,14 @@ def purge_files(project_id: int, limit: int) -> int:
     return len(rows)
 
 
-def delete_file(file: File) -> None:
-    """Delete the row and, once that is committed, the bytes.
+def delete_file(file: File, *, access: Access | None = None) -> None:
+    """Delete the row and, once that is committed, the bytes. ``access`` as ``update_file``.
 
-    Raises ``Conflict`` while a document stands on it, ``NotFound`` and ``ServiceUnavailable``.
+    Raises ``Conflict`` while a document stands on it, ``NotFound``, ``Forbidden`` and ``ServiceUnavailable``.
     """
     try:
         with short_transaction():
-            locked = _locked(file)
+            locked = _locked(file, access)
             record_deleted_file(locked)
             locked.delete()
             release_bytes(locked.storage_key)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from documents.models import DocumentChunk, IngestionAttempt
+from documents.models import Document, DocumentChunk, IngestionAttempt
 from documents.recovery import clear_retired
+from soat.core.db import short_transaction
 from soat.files.models import File
 from soat.files.storage import open_bytes
 from tests.conftest import Cast
@@ -28,6 +29,7 @@ from tests.documents.steps import (
     texts,
     upload,
 )
+from tests.tenancy.policies import allow, caller_with
 
 
 @pytest.mark.parametrize(
@@ -216,3 +218,34 @@ def test_wrong_tags_are_refused(cast: Cast, body: Any) -> None:
     response = patch(cast.a, f"{DOCUMENTS}/{record['id']}/tags", body)
     assert error(response) == (400, "VALIDATION_FAILED")
     assert cast.a.get(f"{DOCUMENTS}/{record['id']}/tags").json() == {"a": "1"}
+
+
+@pytest.mark.parametrize("readable", [True, False])
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("patch", "/tags", {"x": "1"}),
+        ("put", "/tags", {"team": "ours"}),
+        ("patch", "", {"title": "New"}),
+        ("patch", "", {"content": "New"}),
+        ("post", "/ingest", {}),
+        ("delete", "", None),
+    ],
+)
+def test_a_document_that_has_just_been_taken_away_is_not_changed(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, readable: bool, change: tuple[str, str, Any]
+) -> None:
+    method, suffix, body = change
+    record = create(cast.a, "text", tags={"team": "ours"})
+    reading = [allow("documents:GetDocument")] if readable else []
+    client = caller_with(allow("documents:*", StringEquals={"soat:ResourceTag/team": "ours"}), *reading)
+
+    def opened() -> Any:
+        Document.objects.update(tags={"team": "theirs"})
+        return short_transaction()
+
+    monkeypatch.setattr("documents.services.short_transaction", opened)
+    response = getattr(client, method)(f"{DOCUMENTS}/{record['id']}{suffix}", body, format="json")
+    assert error(response) == ((403, "FORBIDDEN") if readable else (404, "RESOURCE_NOT_FOUND"))
+    assert read(cast.a, record["id"]) == {**record, "content": "text", "tags": {"team": "theirs"}}
+    assert IngestionAttempt.objects.count() == 1

@@ -1,16 +1,18 @@
 """Records, metadata, tags and base64 of files."""
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from soat.core.db import short_transaction
 from soat.files.models import File
 from tests.api.answers import body_of, error_of, names_field, rows_of
 from tests.conftest import Cast
 from tests.files.conftest import Store
 from tests.files.forms import BASE64
-from tests.tenancy.policies import allow, caller_with
+from tests.tenancy.policies import allow, caller_with, deny
 
 FILES, DOCUMENTS = "/api/v1/files", "/api/v1/documents"
 
@@ -129,3 +131,61 @@ def test_policies_narrow_files_by_path_and_tag(cast: Cast) -> None:
     error_of(client.post(FILES, {"project_id": a, "filename": "d.txt"}, format="json"), 403, "FORBIDDEN")
     stored(client, **body, filename="d.txt", prefix="/in")
     assert File.objects.count() == 3
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, other: Callable[[], object]) -> None:
+    """Run ``other`` once, after the next change was let through and before its lock."""
+    pending = [other]
+
+    def opened() -> Any:
+        if pending:
+            pending.pop()()
+        return short_transaction()
+
+    monkeypatch.setattr("soat.files.services.short_transaction", opened)
+
+
+OURS: dict[str, Any] = {"StringEquals": {"soat:ResourceTag/team": "ours"}}
+CHANGES: list[tuple[str, str, Any]] = [
+    ("patch", "/tags", {"x": "1"}),
+    ("put", "/tags", {"team": "ours"}),
+    ("patch", "/metadata", {"metadata": "m"}),
+    ("delete", "", None),
+]
+
+
+@pytest.mark.parametrize("readable", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_has_just_been_taken_away_is_not_changed(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, readable: bool, change: tuple[str, str, Any]
+) -> None:
+    method, suffix, body = change
+    path = f"{FILES}/{stored(cast.a)['id']}"
+    body_of(cast.a.put(f"{path}/tags", {"team": "ours"}, format="json"))
+    reading = [allow("files:GetFile")] if readable else []
+    client = caller_with(allow("files:*", **OURS), *reading)
+    meanwhile(monkeypatch, lambda: File.objects.update(tags={"team": "theirs"}))
+    answer = getattr(client, method)(f"{path}{suffix}", body, format="json")
+    error_of(answer, 403 if readable else 404, "FORBIDDEN" if readable else "RESOURCE_NOT_FOUND")
+    file = File.objects.get()
+    assert (file.tags, file.metadata) == ({"team": "theirs"}, None)
+
+
+def test_tags_are_merged_only_into_what_the_caller_may_make(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"{FILES}/{stored(cast.a)['id']}/tags"
+    sealed: dict[str, Any] = {
+        "StringEquals": {"soat:ResourceTag/sealed": "yes"},
+        "StringLike": {"soat:ResourceTag/label": "*"},
+    }
+    client = caller_with(allow("files:*"), deny("files:UpdateFileMetadata", **sealed))
+    meanwhile(monkeypatch, lambda: File.objects.update(tags={"sealed": "yes"}))
+    error_of(client.patch(path, {"label": "new"}, format="json"), 403, "FORBIDDEN")
+    assert body_of(client.get(path)) == {"sealed": "yes"}
+    assert body_of(client.patch(path, {"other": "new"}, format="json")) == {"sealed": "yes", "other": "new"}
+
+
+def test_two_who_move_and_rename_at_once_leave_one_path(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"{FILES}/{stored(cast.a, filename='a.txt', prefix='/x')['id']}/metadata"
+    meanwhile(monkeypatch, lambda: body_of(cast.a.patch(path, {"prefix": "/y"}, format="json")))
+    renamed = body_of(cast.a.patch(path, {"filename": "b.txt"}, format="json"))
+    assert (renamed["prefix"], renamed["filename"], renamed["path"]) == ("/y", "b.txt", "/y/b.txt")

@@ -59,7 +59,7 @@ class FileViewSet(ResourceViewSet):
     @operation("deleteFile", action="files:DeleteFile", tag="files", responses={204: None})
     def destroy(self, request: Request, file_id: str) -> Response:
         """Delete a file and its bytes."""
-        services.delete_file(readable_file(self.access, file_id))
+        services.delete_file(readable_file(self.access, file_id), access=self.access)
         return Response(status=204)
 
     @operation(
@@ -74,7 +74,7 @@ class FileViewSet(ResourceViewSet):
         changes = self.body(schemas.FileUpdate)
         file = readable_file(self.access, file_id)
         self.access.require_changed(file, services.path_change(file, changes))
-        return Response(represent_file(services.update_file(file=file, changes=changes)))
+        return Response(represent_file(services.update_file(file=file, changes=changes, access=self.access)))
 
     @operation("getFileTags", action="files:GetFile", tag="files", responses={200: OpenApiTypes.OBJECT})
     def tags(self, request: Request, file_id: str) -> Response:
@@ -107,4 +107,4 @@ class FileViewSet(ResourceViewSet):
         tags = free_object(TagMap(), self.request.data, "tags")
         file = readable_file(self.access, file_id)
         self.access.require_changed(file, {"tags": {**file.tags, **tags} if merge else tags})
-        return Response(services.set_file_tags(file=file, tags=tags, merge=merge))
+        return Response(services.set_file_tags(file=file, tags=tags, merge=merge, access=self.access))

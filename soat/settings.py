@@ -247,7 +247,14 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # A publish must never hang a request: what the broker did not take, the sweep publishes again.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.1, "interval_max": 0.1}
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 3}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_timeout": 10, "socket_connect_timeout": 3}
+CELERY_BROKER_MASTER_NAME = _text("CELERY_BROKER_MASTER_NAME")
+if CELERY_BROKER_URL.startswith("sentinel://"):
+    if not CELERY_BROKER_MASTER_NAME:
+        raise ImproperlyConfigured(
+            "CELERY_BROKER_URL must be accompanied by CELERY_BROKER_MASTER_NAME, what its sentinels watch."
+        )
+    CELERY_BROKER_TRANSPORT_OPTIONS["master_name"] = CELERY_BROKER_MASTER_NAME
 CELERY_TIMEZONE = "UTC"
 SWEEP_INTERVAL_SECONDS = _whole("SWEEP_INTERVAL_SECONDS", 10, minimum=1)
 BACKFILL_INTERVAL_SECONDS = _whole("BACKFILL_INTERVAL_SECONDS", 30, minimum=1)

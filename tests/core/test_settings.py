@@ -55,6 +55,7 @@ def settings_of(**environment: str) -> dict[str, Any]:
         ("CELERY_BROKER_URL", "localhost:6379"),
         ("CELERY_BROKER_URL", "redis://localhost:port/0"),
         ("CELERY_BROKER_URL", "redis://localhost:6379/0;nonsense"),
+        ("CELERY_BROKER_URL", "sentinel://localhost:26379"),
         ("DATABASE_POOL_MAX", "0"),
         ("LOCK_TIMEOUT_MS", "-1"),
         ("SWEEP_INTERVAL_SECONDS", "0.5"),
@@ -247,3 +248,10 @@ def test_what_the_address_says_of_the_connection_is_kept() -> None:
     assert options["options"].startswith("-c statement_timeout=9s -c hnsw.")
     plain = settings_of(DATABASE_URL="postgres://soat@db/soat")["DATABASES"]["default"]["OPTIONS"]
     assert plain["options"].startswith("-c hnsw.")
+
+
+def test_sentinels_are_asked_for_the_server_that_is_named() -> None:
+    sentinels = "sentinel://one:26379;sentinel://two:26379"
+    found = settings_of(CELERY_BROKER_URL=sentinels, CELERY_BROKER_MASTER_NAME="mymaster")
+    assert found["CELERY_BROKER_TRANSPORT_OPTIONS"]["master_name"] == "mymaster"
+    assert "master_name" not in settings_of()["CELERY_BROKER_TRANSPORT_OPTIONS"]

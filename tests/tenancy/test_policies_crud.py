@@ -81,6 +81,23 @@ def test_the_list_of_one_user(cast: Cast) -> None:
     assert len(rows_of(cast.admin.get(POLICIES))) == 2
 
 
+def test_the_policies_of_a_user_that_cannot_be_read_are_those_of_an_unknown_one(cast: Cast) -> None:
+    hidden = user_with(allow(), username="hidden")
+    lister = user_with(allow("policies:ListPolicies"), username="lister")
+    client = session_of(lister)
+    assert rows_of(client.get(f"{POLICIES}?user_id={hidden.public_id}")) == []
+    own = rows_of(client.get(f"{POLICIES}?user_id={lister.public_id}"))
+    assert [row["id"] for row in own] == [lister.policies.get().public_id]
+    reader = caller_with(allow("policies:ListPolicies", "users:GetUser"))
+    assert len(rows_of(reader.get(f"{POLICIES}?user_id={hidden.public_id}"))) == 1
+
+
+def test_a_document_that_is_none_is_refused_before_the_policy_is_looked_for(cast: Cast) -> None:
+    path = f"{POLICIES}/pol_doesnotexist0000"
+    assert names_field(cast.admin.put(path, {"document": {}}, format="json"), "document.statement")
+    error_of(cast.admin.put(path, {"document": DOCUMENT}, format="json"), 404, "RESOURCE_NOT_FOUND")
+
+
 def test_a_key_is_made_with_policies_and_shows_them(
     cast: Cast, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:

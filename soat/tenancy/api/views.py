@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -187,9 +188,7 @@ class PolicyViewSet(ResourceViewSet):
         query = self.query(schemas.PolicyListQuery)
         rows = self.access.rows(Policy.objects.all())
         if query.get("user_id"):
-            # A user that the caller may not read has no policies for it either.
-            named = self.access.readable(User.objects.filter(public_id=query["user_id"]))
-            rows = rows.filter(users__in=named)
+            rows = rows.filter(users__in=self._known_users(query["user_id"]))
         return Response(paged(rows, query, represent_policy))
 
     @operation(
@@ -224,6 +223,7 @@ class PolicyViewSet(ResourceViewSet):
     def update(self, request: Request, policy_id: str) -> Response:
         """Change a policy; what it says now counts from the next request on."""
         changes = self.body(schemas.PolicyCreate)
+        policies.check_document(changes["document"])
         policy = self._policy(policy_id)
         return Response(represent_policy(policies.update_policy(policy=policy, changes=changes)))
 
@@ -232,6 +232,11 @@ class PolicyViewSet(ResourceViewSet):
         """Delete a policy, and take it from whoever has it. A key that had it opens less, never more."""
         policies.delete_policy(policy=self._policy(policy_id))
         return Response(status=204)
+
+    def _known_users(self, user_id: str) -> QuerySet[User]:
+        """Return the user of an id, if the caller may read it: everybody may read itself."""
+        named = User.objects.filter(public_id=user_id)
+        return self.caller.access("users:GetUser").rows(named) | named.filter(pk=self.caller.user_id)
 
     def _policy(self, policy_id: str) -> Policy:
         return self.access.get(Policy.objects.all(), policy_id, policies.NO_POLICY)

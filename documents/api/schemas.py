@@ -9,7 +9,7 @@ from soat.core.body import Body
 from soat.core.fields import Choice, Flag, JsonObject, TagMap, Text, WholeNumber
 from soat.core.openapi import page_of
 from soat.core.pages import ProjectPageQuery
-from soat.engine.chunk import ChunkRequest, ChunkStrategy
+from soat.engine.chunk import DEFAULT_OVERLAP, DEFAULT_SIZE, MAX_CHUNK_LENGTH, ChunkRequest, ChunkStrategy
 from soat.files.api.schemas import FileName, PathText
 
 MAX_CONTENT_CHARACTERS = 2**31
@@ -31,9 +31,19 @@ class DocumentPath(PathText):
 class Chunking(Body):
     """The three values that say how a text is cut."""
 
-    chunk_strategy = Choice(STRATEGIES, required=False)
-    chunk_size = WholeNumber(required=False)
-    chunk_overlap = WholeNumber(required=False)
+    chunk_strategy = Choice(STRATEGIES, default=ChunkStrategy.PAGE.value)
+    chunk_size = WholeNumber(
+        min_value=1,
+        max_value=MAX_CHUNK_LENGTH,
+        required=False,
+        help_text=f"For `size`: characters of a window, {DEFAULT_SIZE} unless it is sent.",
+    )
+    chunk_overlap = WholeNumber(
+        min_value=0,
+        max_value=MAX_CHUNK_LENGTH - 1,
+        required=False,
+        help_text=f"For `size`: less than `chunk_size`; {DEFAULT_OVERLAP}, or half of a small size, unless it is sent.",
+    )
 
 
 def chunk_request(body: dict[str, Any]) -> ChunkRequest:
@@ -49,6 +59,7 @@ def chunk_request(body: dict[str, Any]) -> ChunkRequest:
 class DocumentCreate(Chunking):
     """The body of ``createDocument``."""
 
+    chunk_strategy = Choice(STRATEGIES, default=ChunkStrategy.WHOLE.value)
     project_id = Text(max_length=64, required=False, allow_null=True)
     content = Text(max_length=MAX_CONTENT_CHARACTERS)
     path = DocumentPath(required=False)
@@ -70,6 +81,12 @@ class DocumentIngest(Chunking):
 class DocumentReingest(Chunking):
     """The body of ``reingestDocument``."""
 
+    chunk_strategy = Choice(
+        STRATEGIES,
+        default=ChunkStrategy.PAGE.value,
+        help_text="Unless it is sent, `whole` for what was made of text.",
+    )
+
 
 class DocumentUpdate(Body):
     """The body of ``updateDocument``."""
@@ -84,13 +101,13 @@ class DocumentUpdate(Body):
 class DocumentListQuery(ProjectPageQuery):
     """The query string of ``listDocuments``."""
 
-    path_prefix = PathText(required=False, blank=True)
+    path_prefix = PathText(required=False, blank=True, help_text="Only documents in this folder.")
 
 
 class WaitQuery(Body):
     """Whether the request waits for the settled result."""
 
-    wait = Flag(required=False)
+    wait = Flag(default=False, help_text="Answer with the settled result instead of 202.")
 
 
 class DocumentRecord(serializers.Serializer[None]):
@@ -99,7 +116,7 @@ class DocumentRecord(serializers.Serializer[None]):
     id = serializers.CharField()
     file_id = serializers.CharField()
     project_id = serializers.CharField()
-    path = serializers.CharField(required=False)
+    path = serializers.CharField(required=False, allow_null=True)
     filename = serializers.CharField()
     content_type = serializers.CharField()
     size = serializers.IntegerField()

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,14 +18,11 @@ from documents.representations import (
 from documents.services import NewDocument
 from soat.core.body import free_object
 from soat.core.errors import NotFound, ValidationFailed
-from soat.core.fields import TagMap
-from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation, query_parameter
+from soat.core.fields import TAG_MAP, TagMap
+from soat.core.openapi import in_body, operation
 from soat.core.pages import paged
 from soat.files.querysets import readable_file
 from soat.tenancy.viewsets import ResourceViewSet
-
-PATH_PREFIX_QUERY = query_parameter("path_prefix", str, "Only documents in this folder.")
-WAIT_QUERY = query_parameter("wait", bool, "Answer with the settled result instead of 202.")
 
 
 class DocumentViewSet(ResourceViewSet):
@@ -36,7 +32,7 @@ class DocumentViewSet(ResourceViewSet):
         "listDocuments",
         action="documents:ListDocuments",
         tag="documents",
-        query=(PROJECT_QUERY, PATH_PREFIX_QUERY, *PAGE_QUERY),
+        query=schemas.DocumentListQuery,
         responses={200: schemas.DocumentPageList},
     )
     def list(self, request: Request) -> Response:
@@ -78,7 +74,7 @@ class DocumentViewSet(ResourceViewSet):
         action="documents:IngestDocument",
         tag="documents",
         request=schemas.DocumentIngest,
-        query=(WAIT_QUERY,),
+        query=schemas.WaitQuery,
         responses={201: schemas.IngestedDocumentRecord, 202: schemas.IngestedDocumentRecord},
     )
     def ingest(self, request: Request) -> Response:
@@ -150,7 +146,7 @@ class DocumentViewSet(ResourceViewSet):
         action="documents:IngestDocument",
         tag="documents",
         request=schemas.DocumentReingest,
-        query=(WAIT_QUERY,),
+        query=schemas.WaitQuery,
         responses={201: schemas.IngestedDocumentRecord, 202: schemas.IngestedDocumentRecord},
     )
     def reingest(self, request: Request, document_id: str) -> Response:
@@ -164,7 +160,7 @@ class DocumentViewSet(ResourceViewSet):
         )
         return _accepted_or_settled(document, wait=wait)
 
-    @operation("getDocumentTags", action="documents:GetDocument", tag="documents", responses={200: OpenApiTypes.OBJECT})
+    @operation("getDocumentTags", action="documents:GetDocument", tag="documents", responses={200: TAG_MAP})
     def tags(self, request: Request, document_id: str) -> Response:
         """Return the tags."""
         return Response(self._document(document_id).tags or {})
@@ -173,8 +169,8 @@ class DocumentViewSet(ResourceViewSet):
         "replaceDocumentTags",
         action="documents:UpdateDocument",
         tag="documents",
-        request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT},
+        request=in_body(TAG_MAP),
+        responses={200: TAG_MAP},
     )
     def replace_tags(self, request: Request, document_id: str) -> Response:
         """Replace the tags."""
@@ -184,8 +180,8 @@ class DocumentViewSet(ResourceViewSet):
         "mergeDocumentTags",
         action="documents:UpdateDocument",
         tag="documents",
-        request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT},
+        request=in_body(TAG_MAP),
+        responses={200: TAG_MAP},
     )
     def merge_tags(self, request: Request, document_id: str) -> Response:
         """Add tags and change those that are named."""

@@ -7,6 +7,7 @@ from knowledge.nearest import Way
 from soat.core.body import Body
 from soat.core.fields import Choice, Flag, Number, Text, TextList, WholeNumber
 from soat.engine.fusion import Ranking
+from soat.engine.rank import DEFAULT_LIMIT, MAX_LIMIT
 
 MAX_QUERY_CHARACTERS = 100_000
 
@@ -17,7 +18,9 @@ class KnowledgeSearch(Body):
     project_id = Text(max_length=64, required=False, allow_null=True)
     query = Text(max_length=MAX_QUERY_CHARACTERS, required=False, blank=True, allow_null=True)
     min_score = Number(min_value=0, max_value=1, required=False, allow_null=True)
-    limit = WholeNumber(min_value=1, required=False, allow_null=True)
+    limit = WholeNumber(
+        min_value=1, default=DEFAULT_LIMIT, allow_null=True, help_text=f"More than {MAX_LIMIT} count as {MAX_LIMIT}."
+    )
     memory_ids = TextList(required=False, scalar=True, allow_null=True)
     memory_tags = TextList(required=False, scalar=True, allow_null=True)
     document_paths = TextList(item_length=1_024, required=False, scalar=True, allow_null=True)
@@ -39,7 +42,7 @@ class DocumentKnowledgeResult(serializers.Serializer[None]):
     source_type = serializers.ChoiceField(["document"])
     document_id = serializers.CharField()
     chunk_id = serializers.CharField()
-    page = serializers.IntegerField(required=False)
+    page = serializers.IntegerField(required=False, allow_null=True)
     file_id = serializers.CharField()
     project_id = serializers.CharField()
     path = serializers.CharField(required=False)
@@ -48,9 +51,9 @@ class DocumentKnowledgeResult(serializers.Serializer[None]):
     title = serializers.CharField(required=False)
     metadata = serializers.DictField(required=False)
     tags = serializers.DictField(child=serializers.CharField(), required=False)
-    content = serializers.CharField()
+    content = serializers.CharField(allow_null=True)
     score = serializers.FloatField(required=False)
-    similarity_score = serializers.FloatField(required=False)
+    similarity_score = serializers.FloatField(required=False, min_value=0, max_value=1)
     ranks = Ranks(required=False, help_text="Only of a hybrid ranking.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -66,7 +69,7 @@ class MemoryKnowledgeResult(serializers.Serializer[None]):
     content = serializers.CharField()
     tags = serializers.ListField(child=serializers.CharField(), allow_null=True)
     score = serializers.FloatField(required=False)
-    similarity_score = serializers.FloatField(required=False)
+    similarity_score = serializers.FloatField(required=False, min_value=0, max_value=1)
     ranks = Ranks(required=False, help_text="Only of a hybrid ranking.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()

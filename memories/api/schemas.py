@@ -3,14 +3,16 @@
 from rest_framework import serializers
 
 from memories.models import SourceType
-from memories.services import WriteAction
+from memories.services import MAX_CONTENT_CHARACTERS, WriteAction
 from soat.core.body import Body
 from soat.core.fields import Choice, Flag, JsonObject, Number, Text, TextList
 from soat.core.openapi import page_of
 from soat.core.pages import PageQuery, ProjectPageQuery
+from soat.engine.dedup import Bands
 
 MAX_DESCRIPTION = 10_000
 MAX_TAGS = 100
+SIZE_OF_FACT = f"At most {MAX_CONTENT_CHARACTERS} characters, white space around them not counted."
 
 
 class MemoryCreate(Body):
@@ -33,25 +35,29 @@ class MemoryUpdate(Body):
 class MemoryListQuery(ProjectPageQuery):
     """The query string of ``listMemories``."""
 
-    tags = TextList(max_items=MAX_TAGS, required=False)
+    tags = TextList(
+        max_items=MAX_TAGS,
+        required=False,
+        help_text="Only memories with a tag that matches this glob; repeated: one of these globs.",
+    )
 
 
 class EntryCreate(Body):
     """The body of ``createMemoryEntry``."""
 
     memory_id = Text(max_length=64)
-    content = Text(max_length=2**31)
-    source_type = Choice(SourceType.choices, required=False)
+    content = Text(max_length=2**31, help_text=SIZE_OF_FACT)
+    source_type = Choice(SourceType.choices, default=SourceType.MANUAL.value)
     tags = TextList(max_items=MAX_TAGS, required=False)
     metadata = JsonObject(required=False)
-    duplicate_threshold = Number(min_value=0, max_value=1, required=False, allow_null=True)
-    force = Flag(required=False)
+    duplicate_threshold = Number(min_value=0, max_value=1, default=Bands().duplicate, allow_null=True)
+    force = Flag(default=False)
 
 
 class EntryUpdate(Body):
     """The body of ``updateMemoryEntry``."""
 
-    content = Text(max_length=2**31, required=False)
+    content = Text(max_length=2**31, required=False, help_text=SIZE_OF_FACT)
     tags = TextList(max_items=MAX_TAGS, required=False, allow_null=True)
     metadata = JsonObject(required=False, allow_null=True)
 
@@ -59,8 +65,8 @@ class EntryUpdate(Body):
 class EntryListQuery(PageQuery):
     """The query string of ``listMemoryEntries``."""
 
-    memory_id = Text(max_length=64)
-    include_invalidated = Flag(required=False)
+    memory_id = Text(max_length=64, help_text="The memory.")
+    include_invalidated = Flag(default=False, help_text="Superseded entries too.")
 
 
 class MemoryRecord(serializers.Serializer[None]):
@@ -69,8 +75,8 @@ class MemoryRecord(serializers.Serializer[None]):
     id = serializers.CharField()
     project_id = serializers.CharField()
     name = serializers.CharField()
-    description = serializers.CharField(required=False)
-    tags = serializers.ListField(child=serializers.CharField(), required=False)
+    description = serializers.CharField(required=False, allow_null=True)
+    tags = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -101,7 +107,7 @@ class MemoryEntryWriteResult(MemoryEntryRecord):
 
     action = serializers.ChoiceField([action.value for action in WriteAction])
     reason = serializers.CharField()
-    similarity = serializers.FloatField(required=False)
+    similarity = serializers.FloatField(required=False, min_value=0, max_value=1)
     matched_entry_id = serializers.CharField(required=False)
 
 

@@ -11,14 +11,10 @@ from memories.models import Memory, MemoryEntry, SourceType
 from memories.querysets import listed_entries, listed_memories, memory_for_entries, readable_entry, readable_memory
 from memories.representations import represent_entry, represent_memory
 from memories.services import IncomingFact, WriteAction, WriteResult
-from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation, query_parameter
+from soat.core.openapi import operation
 from soat.core.pages import paged
 from soat.engine.vectors import clamp_score
 from soat.tenancy.viewsets import ResourceViewSet
-
-TAGS_QUERY = query_parameter("tags", str, "Only memories with a tag that matches this glob; can be repeated.")
-MEMORY_QUERY = query_parameter("memory_id", str, "The memory.", required=True)
-INVALIDATED_QUERY = query_parameter("include_invalidated", bool, "Superseded entries too.")
 
 
 class MemoryViewSet(ResourceViewSet):
@@ -28,7 +24,7 @@ class MemoryViewSet(ResourceViewSet):
         "listMemories",
         action="memories:ListMemories",
         tag="memories",
-        query=(PROJECT_QUERY, TAGS_QUERY, *PAGE_QUERY),
+        query=schemas.MemoryListQuery,
         responses={200: schemas.MemoryPage},
     )
     def list(self, request: Request) -> Response:
@@ -89,7 +85,7 @@ class MemoryEntryViewSet(ResourceViewSet):
         "listMemoryEntries",
         action="memories:ListMemoryEntries",
         tag="memoryEntries",
-        query=(MEMORY_QUERY, INVALIDATED_QUERY, *PAGE_QUERY),
+        query=schemas.EntryListQuery,
         responses={200: schemas.MemoryEntryPage},
     )
     def list(self, request: Request) -> Response:

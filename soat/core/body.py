@@ -17,7 +17,8 @@ class Body(serializers.Serializer[Any]):
 
     An unknown field, a missing one and a wrong value each become ``ValidationFailed`` with the
     field's name; unknown and missing ones are reported together. ``null`` and an empty string
-    count as missing where a value is required.
+    count as missing where a value is required. A field's ``default`` is told in the OpenAPI document and
+    not filled in here: services tell what was sent from what was not.
     """
 
     def run_validation(self, data: Any = empty) -> Any:

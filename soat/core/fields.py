@@ -142,7 +142,8 @@ class TextList(serializers.ListField):
         self.max_items = max_items
         self.item_length = item_length
         self.scalar = scalar
-        super().__init__(child=serializers.CharField(max_length=item_length), **kwargs)
+        # The base class's bound only tells the OpenAPI document: more are refused before it looks.
+        super().__init__(child=serializers.CharField(max_length=item_length), max_length=max_items, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[str]:
         """Return the strings in NFC, in their order. Raises ``serializers.ValidationError``."""
@@ -194,7 +195,10 @@ class JsonObject(serializers.JSONField):
         return data
 
 
-@extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
+TAG_MAP = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+@extend_schema_field(TAG_MAP)
 class TagMap(JsonObject):
     """An object of strings: keys as they came, values in NFC."""
 

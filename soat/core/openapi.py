@@ -58,12 +58,12 @@ def operation(
     tag: str,
     request: Any = None,
     responses: dict[Any, Any],
-    query: Sequence[OpenApiParameter] = (),
+    query: type[serializers.Serializer[Any]] | None = None,
     headers: Sequence[OpenApiParameter] = (),
 ) -> Callable[[ViewT], ViewT]:
     """Describe a viewset method; ``operation_id`` is the contract's name for it.
 
-    ``action`` is the policy action that guards it, None where no policy does.
+    ``action`` is the policy action that guards it, None where no policy does; each field of ``query`` is a parameter.
     """
     errors = {status: OpenApiResponse(ErrorEnvelope, description) for status, description in ERRORS.items()}
     describe = extend_schema(
@@ -71,17 +71,22 @@ def operation(
         tags=[tag],
         request=request,
         responses={**responses, **errors},
-        parameters=[*query, *headers],
+        parameters=[*([query] if query else []), *headers],
         extensions={POLICY_ACTION: action} if action is not None else {},
     )
 
     def mark(view: ViewT) -> ViewT:
         setattr(view, _OPERATION_ID, operation_id)
-        setattr(view, _TAKES_QUERY, bool(query))
+        setattr(view, _TAKES_QUERY, query is not None)
         setattr(view, _POLICY_ACTION, action)
         return describe(view)
 
     return mark
+
+
+def in_body(schema: dict[str, Any]) -> dict[str, Any]:
+    """Describe a body that is itself one free object, in each form in which it is read."""
+    return {"application/json": schema, "application/x-www-form-urlencoded": schema}
 
 
 def operation_id_of(view: object) -> str | None:
@@ -113,15 +118,3 @@ def page_of(name: str, record: type[serializers.Serializer[Any]]) -> Any:
     # The answer of an action named ``list`` would be taken for an array of pages.
     extend_schema_serializer(many=False)(type(page))
     return page
-
-
-def query_parameter(name: str, kind: type, description: str, *, required: bool = False) -> OpenApiParameter:
-    """Describe one query parameter."""
-    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, required=required, description=description)
-
-
-PAGE_QUERY = (
-    query_parameter("limit", int, "Rows in the answer: 50 by default, clamped to 1..100."),
-    query_parameter("offset", int, "Rows to pass over."),
-)
-PROJECT_QUERY = query_parameter("project_id", str, "Only this project; without it all that you may read.")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from soat.core.body import Body
@@ -19,6 +20,7 @@ MAX_OFFSET = 2**31
 _DIGITS = re.compile("[0-9]{1,20}")
 
 
+@extend_schema_field({"type": "integer"})
 class Lenient(serializers.Field):  # type: ignore[type-arg]
     """A page parameter: whatever it is, and however often, it is no error."""
 
@@ -32,14 +34,16 @@ class Lenient(serializers.Field):  # type: ignore[type-arg]
 class PageQuery(Body):
     """The query string of a list."""
 
-    limit = Lenient(required=False)
-    offset = Lenient(required=False)
+    limit = Lenient(default=DEFAULT_LIMIT, help_text=f"Rows in the answer, clamped to 1..{MAX_LIMIT}.")
+    offset = Lenient(default=0, help_text="Rows to pass over.")
 
 
 class ProjectPageQuery(PageQuery):
     """The query string of a list that can be narrowed to one project."""
 
-    project_id = Text(max_length=64, required=False, blank=True)
+    project_id = Text(
+        max_length=64, required=False, blank=True, help_text="Only this project; without it all that you may read."
+    )
 
 
 def _number(raw: object, default: int) -> int:

@@ -101,7 +101,11 @@ class TokenUploadViewSet(ResourceViewSet):
         "uploadFileWithToken",
         action=None,
         tag="files",
-        request={"multipart/form-data": schemas.UploadWithTokenForm, "application/json": schemas.UploadWithToken},
+        request={
+            "multipart/form-data": schemas.UploadWithTokenForm,
+            "application/json": schemas.UploadWithToken,
+            "application/x-www-form-urlencoded": schemas.UploadWithToken,
+        },
         responses={
             201: schemas.FileRecord,
             410: OpenApiResponse(ErrorEnvelope, "The token has expired (`UPLOAD_TOKEN_EXPIRED`)."),

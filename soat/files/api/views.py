@@ -1,12 +1,11 @@
 """REST of the records of files."""
 
-from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from soat.core.body import free_object
-from soat.core.fields import TagMap
-from soat.core.openapi import PAGE_QUERY, PROJECT_QUERY, operation
+from soat.core.fields import TAG_MAP, TagMap
+from soat.core.openapi import in_body, operation
 from soat.core.pages import ProjectPageQuery, paged
 from soat.files import services
 from soat.files.api import schemas
@@ -23,7 +22,7 @@ class FileViewSet(ResourceViewSet):
         "listFiles",
         action="files:GetFile",
         tag="files",
-        query=(PROJECT_QUERY, *PAGE_QUERY),
+        query=ProjectPageQuery,
         responses={200: schemas.FilePage},
     )
     def list(self, request: Request) -> Response:
@@ -76,7 +75,7 @@ class FileViewSet(ResourceViewSet):
         self.access.require_changed(file, services.path_change(file, changes))
         return Response(represent_file(services.update_file(file=file, changes=changes, access=self.access)))
 
-    @operation("getFileTags", action="files:GetFile", tag="files", responses={200: OpenApiTypes.OBJECT})
+    @operation("getFileTags", action="files:GetFile", tag="files", responses={200: TAG_MAP})
     def tags(self, request: Request, file_id: str) -> Response:
         """Return the tags."""
         return Response(readable_file(self.access, file_id).tags)
@@ -85,8 +84,8 @@ class FileViewSet(ResourceViewSet):
         "replaceFileTags",
         action="files:UpdateFileMetadata",
         tag="files",
-        request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT},
+        request=in_body(TAG_MAP),
+        responses={200: TAG_MAP},
     )
     def replace_tags(self, request: Request, file_id: str) -> Response:
         """Replace the tags."""
@@ -96,8 +95,8 @@ class FileViewSet(ResourceViewSet):
         "mergeFileTags",
         action="files:UpdateFileMetadata",
         tag="files",
-        request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT},
+        request=in_body(TAG_MAP),
+        responses={200: TAG_MAP},
     )
     def merge_tags(self, request: Request, file_id: str) -> Response:
         """Add tags and change those that are named."""

@@ -1,5 +1,8 @@
 """Bodies and records of users, projects, policies and API keys."""
 
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from soat.core.body import Body
@@ -7,6 +10,7 @@ from soat.core.fields import Choice, Flag, JsonObject, Text, TextList
 from soat.core.openapi import page_of
 from soat.core.pages import PageQuery
 from soat.engine.lexical import TEXT_SEARCH_CONFIGS
+from soat.engine.policy import MAX_ITEM_LENGTH, MAX_ITEMS, MAX_STATEMENTS, Effect, Operator
 from soat.tenancy.models import Role
 
 
@@ -20,7 +24,7 @@ class Credentials(Body):
 class UserCreate(Credentials):
     """The body of ``createUser``."""
 
-    role = Choice(Role.values, required=False)
+    role = Choice(Role.values, default=Role.USER.value)
 
 
 class UserPolicies(Body):
@@ -29,24 +33,77 @@ class UserPolicies(Body):
     policy_ids = TextList(max_items=100)
 
 
+@extend_schema_field(
+    {
+        "type": "object",
+        "properties": {
+            operator.value: {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {
+                    "oneOf": [
+                        {"type": "string", "maxLength": MAX_ITEM_LENGTH},
+                        {
+                            "type": "array",
+                            "items": {"type": "string", "maxLength": MAX_ITEM_LENGTH},
+                            "minItems": 1,
+                            "maxItems": MAX_ITEMS,
+                        },
+                    ]
+                },
+            }
+            for operator in Operator
+        },
+        "additionalProperties": False,
+    }
+)
+class ConditionField(serializers.DictField):
+    """What must hold of a row: operators with keys and values."""
+
+
+def _patterns(**options: Any) -> serializers.ListField:
+    pattern = serializers.CharField(max_length=MAX_ITEM_LENGTH)
+    return serializers.ListField(child=pattern, min_length=1, max_length=MAX_ITEMS, **options)
+
+
+class PolicyStatement(serializers.Serializer[None]):
+    """One statement of a policy: what it does with which actions on which rows."""
+
+    effect = serializers.ChoiceField([effect.value for effect in Effect])
+    action = _patterns(help_text="`module:Operation`, `module:*` or `*`.")
+    resource = _patterns(default=["*"], help_text="`srn:<project_id>:<type>:<id or path>` or `*`.")
+    condition = ConditionField(required=False, help_text="Over `soat:ResourceTag/<key>` and `soat:ResourceType`.")
+
+
+class PolicyDocument(serializers.Serializer[None]):
+    """A policy: its statements. What none allows is denied, and one that denies wins."""
+
+    statement = serializers.ListField(child=PolicyStatement(), min_length=1, max_length=MAX_STATEMENTS)
+
+
+@extend_schema_field(PolicyDocument)
+class PolicyField(JsonObject):
+    """A policy document; ``check_document`` looks at its statements."""
+
+
 class PolicyCreate(Body):
     """The body of ``createPolicy`` and of ``updatePolicy``."""
 
     name = Text(max_length=255, nfc=True, required=False, allow_null=True)
     description = Text(max_length=10_000, required=False, allow_null=True, blank=True)
-    document = JsonObject()
+    document = PolicyField()
 
 
 class PolicyListQuery(PageQuery):
     """The query string of ``listPolicies``."""
 
-    user_id = Text(max_length=64, required=False, blank=True)
+    user_id = Text(max_length=64, required=False, blank=True, help_text="Only the policies of this user.")
 
 
 class ForceQuery(Body):
     """The query string of what deletes with ``force``."""
 
-    force = Flag(required=False)
+    force = Flag(default=False, help_text="Delete what stands in the project as well.")
 
 
 class ProjectCreate(Body):
@@ -101,7 +158,7 @@ class PolicyRecord(serializers.Serializer[None]):
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
     description = serializers.CharField(allow_null=True)
-    document = serializers.DictField()
+    document = PolicyDocument()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from soat.core.body import Body
 from soat.core.errors import Forbidden, ValidationFailed
-from soat.core.openapi import PAGE_QUERY, operation, query_parameter
+from soat.core.openapi import operation
 from soat.core.pages import PageQuery, paged
 from soat.core.serving import client_address
 from soat.tenancy import keys, policies, projects, services
@@ -20,9 +20,6 @@ from soat.tenancy.api import schemas
 from soat.tenancy.models import ApiKey, Policy, Project, Role, User
 from soat.tenancy.representations import represent_api_key, represent_policy, represent_project, represent_user
 from soat.tenancy.viewsets import ResourceViewSet
-
-USER_QUERY = query_parameter("user_id", str, "Only the policies of this user.")
-FORCE_QUERY = query_parameter("force", bool, "Delete what stands in the project as well.")
 
 
 class SessionViewSet(ResourceViewSet):
@@ -57,7 +54,7 @@ class UserViewSet(ResourceViewSet):
         """Return the user behind the credential."""
         return Response(represent_user(cast("User", request.user)))
 
-    @operation("listUsers", action="users:ListUsers", tag="users", query=PAGE_QUERY, responses={200: schemas.UserPage})
+    @operation("listUsers", action="users:ListUsers", tag="users", query=PageQuery, responses={200: schemas.UserPage})
     def list(self, request: Request) -> Response:
         """List users, newest first."""
         self.access.require_global()
@@ -120,7 +117,7 @@ class ProjectViewSet(ResourceViewSet):
         "listProjects",
         action="projects:ListProjects",
         tag="projects",
-        query=PAGE_QUERY,
+        query=PageQuery,
         responses={200: schemas.ProjectPage},
     )
     def list(self, request: Request) -> Response:
@@ -160,7 +157,11 @@ class ProjectViewSet(ResourceViewSet):
         return Response(represent_project(projects.update_project(project=project, changes=changes)))
 
     @operation(
-        "deleteProject", action="projects:DeleteProject", tag="projects", query=(FORCE_QUERY,), responses={204: None}
+        "deleteProject",
+        action="projects:DeleteProject",
+        tag="projects",
+        query=schemas.ForceQuery,
+        responses={204: None},
     )
     def destroy(self, request: Request, project_id: str) -> Response:
         """Delete a project, with ``force`` also what stands in it: rows and bytes."""
@@ -179,7 +180,7 @@ class PolicyViewSet(ResourceViewSet):
         "listPolicies",
         action="policies:ListPolicies",
         tag="policies",
-        query=(USER_QUERY, *PAGE_QUERY),
+        query=schemas.PolicyListQuery,
         responses={200: schemas.PolicyPage},
     )
     def list(self, request: Request) -> Response:
@@ -249,7 +250,7 @@ class ApiKeyViewSet(ResourceViewSet):
         "listApiKeys",
         action="api-keys:ListApiKeys",
         tag="api-keys",
-        query=PAGE_QUERY,
+        query=PageQuery,
         responses={200: schemas.ApiKeyPage},
     )
     def list(self, request: Request) -> Response:

@@ -332,10 +332,7 @@ if bool(FILES_S3_ACCESS_KEY_ID) != bool(FILES_S3_SECRET_ACCESS_KEY):
 MAX_UPLOAD_BYTES = _whole("MAX_UPLOAD_BYTES", 1_073_741_824, minimum=1)
 MAX_REQUEST_BYTES = _whole("MAX_REQUEST_BYTES", 33_554_432, minimum=1_024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES
-FILE_UPLOAD_HANDLERS = [
-    "django.core.files.uploadhandler.MemoryFileUploadHandler",
-    "soat.files.api.forms.UnnamedTemporaryFiles",
-]
+FILE_UPLOAD_HANDLERS = ["soat.files.api.forms.SentFileHandler"]
 
 _local_storage = {
     "BACKEND": "django.core.files.storage.FileSystemStorage",

@@ -1,6 +1,5 @@
 """Meaning and words together: what is found, in which order, on which scale, and what it says of hidden rows."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -131,11 +130,10 @@ def test_the_index_gives_what_the_exact_scan_gives(
 
 
 @pytest.fixture
-def few_are_common(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def few_are_common(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words of more than three rows bring none in."""
     monkeypatch.setattr("knowledge.words.COMMON_ROWS", 3)
     monkeypatch.setattr("knowledge.hybrid.LEG_DEPTH", 3)
-    return
 
 
 @pytest.mark.usefixtures("few_are_common")

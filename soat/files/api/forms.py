@@ -1,10 +1,12 @@
 """Reading multipart forms: nothing of a text is replaced or dropped, and no client names a file of ours."""
 
 import re
+import tempfile
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
 from django.http import QueryDict
 from django.http.multipartparser import MultiPartParser as DjangoMultiPartParser
 from django.http.multipartparser import MultiPartParserError
@@ -33,13 +35,46 @@ class CountedStream:
         return block
 
 
-class UnnamedTemporaryFiles(TemporaryFileUploadHandler):
-    """Large uploads in temporary files, whose names Django would end with whatever the client's name ends with."""
+class SentFile(UploadedFile):  # type: ignore[type-arg]  # generic for the type checker only
+    """The file part of a form. ``sent_name`` is its name as it was sent; ``name`` may be a shorter one."""
 
-    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
-        """Open a temporary file for a part."""
-        super().new_file(field_name, "part", *args, **kwargs)
-        self.file_name = self.file.name = file_name
+    sent_name: str
+
+
+class SentFileHandler(FileUploadHandler):
+    """Keep a file in memory while it is small, then in a temporary file that has no name.
+
+    Django's own handlers cut long names, and fail where the ending of one is too long for a file system.
+    """
+
+    def __init__(self, request: Any = None) -> None:
+        super().__init__(request)
+        self._kept: list[IO[bytes]] = []
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        """Begin with the next file."""
+        super().new_file(*args, **kwargs)
+        kept = tempfile.SpooledTemporaryFile(  # noqa: SIM115  (the request closes it, or ``close``)
+            max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=settings.FILE_UPLOAD_TEMP_DIR
+        )
+        self._kept.append(kept)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Take the next bytes of the file."""
+        self._kept[-1].write(raw_data)
+
+    def file_complete(self, file_size: int) -> SentFile:
+        """Return the whole file."""
+        self._kept[-1].seek(0)
+        name = self.file_name or ""
+        upload = SentFile(self._kept[-1], name, self.content_type, file_size, self.charset, self.content_type_extra)
+        upload.sent_name = name
+        return upload
+
+    def close(self) -> None:
+        """Let go of the files of a form that is refused."""
+        for kept in self._kept:
+            kept.close()
 
 
 class LiteralForm(DjangoMultiPartParser):
@@ -87,9 +122,15 @@ class BoundedMultiPartParser(MultiPartParser):
         counted = CountedStream(stream)
         charset = parser_context.get("encoding") or settings.DEFAULT_CHARSET
         meta = {**request.META, "CONTENT_TYPE": media_type}
+        files = SentFileHandler(request)
+        request.upload_handlers = [files]
         try:
             form = LiteralForm(meta, counted, request.upload_handlers, charset).parse()
+            require_whole(counted.size, parser_context)
         except (MultiPartParserError, UnicodeError) as error:
+            files.close()
             raise ParseError(f"The form cannot be read: {error}") from None
-        require_whole(counted.size, parser_context)
+        except BaseException:
+            files.close()
+            raise
         return DataAndFiles(*form)

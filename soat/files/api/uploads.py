@@ -19,7 +19,7 @@ from soat.core.openapi import ErrorEnvelope, operation
 from soat.core.parsers import BoundedFormParser, StrictJSONParser
 from soat.files import services, upload_tokens
 from soat.files.api import schemas
-from soat.files.api.forms import BoundedMultiPartParser
+from soat.files.api.forms import BoundedMultiPartParser, SentFile
 from soat.files.models import File, UploadToken
 from soat.files.representations import represent_file
 from soat.files.services import FALLBACK_NAME, NewFile
@@ -132,9 +132,9 @@ class TokenUploadViewSet(ResourceViewSet):
 
 def _from_form(body: dict[str, Any], token: UploadToken | None = None) -> "tuple[Any, NewFile]":
     """Return the file part of a form and what is known of it. Raises ``TooLarge`` and ``ValidationFailed``."""
-    upload: UploadedFile[bytes] = body["file"]
+    upload: SentFile = body["file"]
     _refuse_large(upload.size or 0)
-    head = {"filename": upload.name or FALLBACK_NAME, "content_type": _declared_type(upload)}
+    head = {"filename": upload.sent_name or FALLBACK_NAME, "content_type": _declared_type(upload)}
     part = validated(schemas.UploadedPart, head)
     return upload, _new_file(body, body.get("filename") or part["filename"], part["content_type"], token)
 

@@ -71,6 +71,8 @@ def lexical_text(text: str) -> str:
 
 def _folded(text: str) -> str:
     """Return the compatible caseless form. What is folded twice is stable: a fold can make something composable."""
+    if text.isascii():
+        return text.casefold()
     folded = _IGNORED.sub("", text)
     for _ in range(2):
         caseless = unicodedata.normalize("NFKC", folded).casefold()
@@ -83,8 +85,10 @@ def _words(folded: str) -> Iterator[str]:
         run = match.group()
         if match.lastgroup == "unspaced":
             yield from _pairs(run)
-            continue
-        yield from _with_joined(run)
+        elif run.isalnum():  # most words: this alone halves the time of a text
+            yield run
+        else:
+            yield from _with_joined(run)
 
 
 def _with_joined(compound: str) -> Iterator[str]:

@@ -60,6 +60,8 @@ def settings_of(**environment: str) -> dict[str, Any]:
         ("LOCK_TIMEOUT_MS", "-1"),
         ("SWEEP_INTERVAL_SECONDS", "0.5"),
         ("EMBEDDING_PROVIDER", "magic"),
+        ("KNOWLEDGE_TEXT_SEARCH_CONFIG", "klingon"),
+        ("KNOWLEDGE_TEXT_SEARCH_CONFIG", "English"),
         ("EMBEDDING_DIMENSIONS", "many"),
         ("EMBEDDING_DIMENSIONS", "4001"),
         ("EMBEDDING_DIMENSIONS", "-384"),

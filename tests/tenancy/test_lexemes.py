@@ -3,7 +3,7 @@
 import functools
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from memories.models import Memory, MemoryEntry
 from memories.services import IncomingFact, update_entry, write_entry
 from soat.audit.models import AuditEvent
 from soat.core.errors import NotFound
+from soat.engine.lexical import lexical_text
 from soat.tenancy import lexeme_refresh, tasks
 from soat.tenancy.lexeme_refresh import refresh_batch, request_refresh
 from soat.tenancy.models import LexemeRefresh, Project
@@ -93,7 +94,8 @@ def test_edits_of_one_entry_at_once_leave_the_words_of_its_text(committed_cast: 
         functools.partial(update_project, project=committed_cast.project_a, changes={"text_search_config": config})
         for config in ("english", "simple")
     ]
-    at_once([*edits, *configs])
+    acts: list[Callable[[], object]] = [*edits, *configs]
+    at_once(acts)
     refresh(committed_cast.project_a)
     assert wrong_rows() == []
 
@@ -117,14 +119,15 @@ def test_a_project_has_one_of_its_own_or_the_deployment_s(cast: Cast) -> None:
 
 def test_the_record_names_it_only_where_there_is_one(cast: Cast) -> None:
     plain = {"id", "name", "created_at", "updated_at"}
-    for nothing in ({}, {"text_search_config": None}, {"text_search_config": ""}):
+    none: list[dict[str, Any]] = [{}, {"text_search_config": None}, {"text_search_config": ""}]
+    for nothing in none:
         assert set(body_of(cast.admin.post(PROJECTS, {"name": "x", **nothing}, format="json"), 201)) == plain
     made = body_of(cast.admin.post(PROJECTS, {"name": "x", "text_search_config": "english"}, format="json"), 201)
     assert made["text_search_config"] == "english"
     assert body_of(cast.admin.get(f"{PROJECTS}/{made['id']}")) == made
-    for nothing in (None, ""):
+    for empty in (None, ""):
         assert set_config(cast, "german")["text_search_config"] == "german"
-        assert set(set_config(cast, nothing)) == plain
+        assert set(set_config(cast, empty)) == plain
     assert body_of(cast.a.patch(path_of(cast.project_a), {"name": "y"}, format="json"))["name"] == "y"
 
 
@@ -254,7 +257,7 @@ def test_a_row_that_is_edited_while_its_words_are_taken(cast: Cast, monkeypatch:
     fill(cast)
     set_config(cast, "english")
     entry = MemoryEntry.objects.select_related("memory").get()
-    real = lexeme_refresh.lexical_text
+    real = lexical_text
 
     def edited_meanwhile(text: str) -> str:
         update_entry(entry=entry, changes={"content": "Other runners ran"})
@@ -270,7 +273,7 @@ def test_a_change_between_reading_and_writing_counts(cast: Cast, monkeypatch: py
     """A batch that began under one configuration writes the words of the one that holds then."""
     fill(cast)
     set_config(cast, "german")
-    real = lexeme_refresh.lexical_text
+    real = lexical_text
     pending = ["english"]
 
     def changed_meanwhile(text: str) -> str:
@@ -369,7 +372,9 @@ def test_everything_at_once(committed_cast: Cast, small_batches: None) -> None:
         for config in ("english", "german", "", "english", "", "french"):
             update_project(project=cast.project_a, changes={"text_search_config": config})
 
-    at_once([workers, workers, configurer, *[functools.partial(writer, number) for number in range(4)]])
+    writers = [functools.partial(writer, number) for number in range(4)]
+    acts: list[Callable[[], object]] = [workers, workers, configurer, *writers]
+    at_once(acts)
     tasks.refresh_lexemes_left()
     assert not LexemeRefresh.objects.exists()
     assert wrong_rows() == []
@@ -383,7 +388,9 @@ def test_a_project_that_is_deleted_meanwhile(committed_cast: Cast) -> None:
     def delete() -> None:
         assert cast.admin.delete(f"{path_of(cast.project_a)}?force=true").status_code == 204
 
-    at_once([tasks.refresh_lexemes_left, delete, functools.partial(tasks.refresh_lexemes, cast.project_a.pk)])
+    refreshing = functools.partial(tasks.refresh_lexemes, cast.project_a.pk)
+    acts: list[Callable[[], object]] = [tasks.refresh_lexemes_left, delete, refreshing]
+    at_once(acts)
     assert not LexemeRefresh.objects.exists()
     assert refresh_batch(cast.project_a.pk) is None
 

@@ -23,7 +23,7 @@ from memories.models import Memory, MemoryEntry
 from memories.services import IncomingFact, write_entry
 from soat.audit.models import AuditEvent
 from soat.files.models import File, ReleasedBytes, UploadToken
-from soat.tenancy.models import ApiKey, LoginAttempts, Policy, Project, ProjectMembership, User
+from soat.tenancy.models import ApiKey, LexemeRefresh, LoginAttempts, Policy, Project, ProjectMembership, User
 from tests.admin.conftest import Desk
 from tests.tenancy.policies import allow, policy
 
@@ -87,7 +87,7 @@ def counted(client: Client, url: str) -> tuple[Any, int]:
 
 def test_every_model_is_in_the_admin() -> None:
     elsewhere = {LogEntry, Permission, ContentType, Session, ProjectMembership}
-    elsewhere |= {ReleasedBytes, UploadToken, LoginAttempts}
+    elsewhere |= {ReleasedBytes, UploadToken, LoginAttempts, LexemeRefresh}
     ours = {
         model
         for model in apps.get_models()

@@ -94,7 +94,8 @@ class Question:
 class EvaluationSet:
     """A named collection. With ``by_character`` every character of the evidence counts for itself.
 
-    ``text_search_config`` is the project's, by the language of the set.
+    ``text_search_config`` is the project's, by the language of the set. Facts are made as old as if so many days
+    lay between each and the next one of its memory.
     """
 
     name: str
@@ -104,6 +105,7 @@ class EvaluationSet:
     facts: tuple[Fact, ...] = ()
     by_character: bool = False
     text_search_config: str = "english"
+    days_between_facts: float = 0.0
 
     def half(self, half: Half) -> "EvaluationSet":
         """Return the set with one half of its questions; the same ones in every process, whatever their order."""

@@ -1,8 +1,12 @@
 """Storing a set through the real pipelines, and telling what of it a search result holds."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.utils import timezone
 
 from documents.models import Document, DocumentChunk, DocumentPage, DocumentStatus
 from documents.pipeline import ingest
@@ -127,7 +131,19 @@ def stock(material: EvaluationSet, project: Project, progress: Progress) -> Shel
     for fact in material.facts:
         _apply(shelf, fact)
         progress(done := done + 1, total)
+    _date_back(shelf, material)
     return shelf
+
+
+def _date_back(shelf: Shelf, material: EvaluationSet) -> None:
+    """Let the facts be as old as the set says; the last one of each memory was written now."""
+    later: Counter[str] = Counter()
+    for fact in reversed(material.facts):
+        when = timezone.now() - timedelta(days=material.days_between_facts * later[fact.memory])
+        later[fact.memory] += 1
+        entry = MemoryEntry.objects.filter(public_id=shelf.entries.get(fact.key, ""))
+        if material.days_between_facts and fact.act is not Act.DELETE:
+            entry.update(created_at=when, updated_at=when)
 
 
 def _documented(project: Project, passage: Passage) -> Document:

@@ -10,6 +10,8 @@ from soat.evaluation.material import EvaluationSet, Evidence, Fact, Question, St
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 FOLDER = DOCS / "golden"
 
+DAYS_BETWEEN_FACTS = 7.0
+
 _MEMORY = "golden"
 
 
@@ -24,7 +26,9 @@ def golden_set() -> EvaluationSet:
     facts = tuple(_fact(fact) for fact in json.loads((FOLDER / "facts.json").read_text()))
     distinct((fact.key for fact in facts), "The fact")
     distinct((question["key"] for question in values), "The question")
-    return EvaluationSet("golden", tuple(map(_question, values)), files=_files(), facts=facts)
+    return EvaluationSet(
+        "golden", tuple(map(_question, values)), files=_files(), facts=facts, days_between_facts=DAYS_BETWEEN_FACTS
+    )
 
 
 def _files() -> tuple[StoredFile, ...]:

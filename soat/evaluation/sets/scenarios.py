@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from soat.evaluation.material import Act, EvaluationSet, Evidence, Fact, Question, distinct
-from soat.evaluation.sets.golden import FOLDER
+from soat.evaluation.sets.golden import DAYS_BETWEEN_FACTS, FOLDER
 
 
 def scenario_set() -> EvaluationSet:
@@ -16,7 +16,7 @@ def scenario_set() -> EvaluationSet:
         facts.extend(_step(name, step) for step in scenario["steps"])
         questions.extend(_question(name, number, asked) for number, asked in enumerate(scenario["questions"], 1))
     distinct((fact.key for fact in facts if fact.act is not Act.DELETE), "The fact")
-    return EvaluationSet("scenarios", tuple(questions), facts=tuple(facts))
+    return EvaluationSet("scenarios", tuple(questions), facts=tuple(facts), days_between_facts=DAYS_BETWEEN_FACTS)
 
 
 def _step(name: str, step: dict[str, str]) -> Fact:

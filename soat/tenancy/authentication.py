@@ -1,5 +1,6 @@
 """Bearer authentication: a JWT or an API key, one query each, which brings the policies along."""
 
+import functools
 import logging
 from collections.abc import Iterable
 from datetime import timedelta
@@ -42,35 +43,10 @@ class BearerAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def _by_key(token: str) -> tuple[User, Caller]:
-    found = _holder_of_key(Q(key_hash=hash_api_key(token)))
-    if found is None:
-        raise Unauthorized("The API key is not valid.")
-    _note_use(found[0])
-    return found[0].user, found[1]
-
-
-def _by_jwt(token: str) -> tuple[User, Caller]:
-    claims = read_jwt(token)
-    found = _holder_of_session(Q(public_id=claims[0], token_epoch=claims[1])) if claims else None
-    if found is None:
-        raise Unauthorized("The token is not valid, or no longer.")
-    return found
-
-
-def present_caller(*, user_id: int, key_id: int | None) -> tuple[User, Caller] | None:
-    """Return what somebody who asked for something earlier is now, None when the user or the key is gone.
-
-    ``key_id`` is that of the key that the user came with, None for a session.
-    """
-    if key_id is None:
-        return _holder_of_session(Q(pk=user_id))
-    found = _holder_of_key(Q(pk=key_id, user_id=user_id))
-    return (found[0].user, found[1]) if found else None
-
-
-def _holder_of_key(condition: Q) -> tuple[ApiKey, Caller] | None:
-    keys = ApiKey.objects.select_related("user", "project").annotate(
+@functools.cache
+def _keys() -> QuerySet[ApiKey]:
+    """Return keys with all that their policies say. Putting this together takes longer than asking the database."""
+    return ApiKey.objects.select_related("user", "project").annotate(
         user_policies=_documents(Policy.objects.filter(users=OuterRef("user_id"))),
         own_policies=_documents(Policy.objects.filter(api_keys=OuterRef("pk"))),
         deleted_projects=_deleted_projects(),
@@ -78,9 +54,14 @@ def _holder_of_key(condition: Q) -> tuple[ApiKey, Caller] | None:
             Policy.objects.filter(Q(users=OuterRef(OuterRef("user_id"))) | Q(api_keys=OuterRef(OuterRef("pk"))))
         ),
     )
-    key = keys.filter(condition).first()
-    if key is None or key.project_id in key.deleted_projects or not key.user.is_active:
-        return None
+
+
+def _by_key(token: str) -> tuple[User, Caller]:
+    key = _keys().filter(key_hash=hash_api_key(token)).first()
+    is_gone = key is not None and key.project_id in key.deleted_projects
+    if key is None or is_gone or not key.user.is_active:
+        raise Unauthorized("The API key is not valid.")
+    _note_use(key)
     sets = [] if key.user.is_superuser else [_statements(key.user_policies)]
     if key.is_restricted:
         sets.append(_statements(key.own_policies))
@@ -100,13 +81,19 @@ def _holder_of_key(condition: Q) -> tuple[ApiKey, Caller] | None:
     )
 
 
-def _holder_of_session(condition: Q) -> tuple[User, Caller] | None:
-    users = User.objects.annotate(
+@functools.cache
+def _users() -> QuerySet[User]:
+    """Return users with all that their policies say."""
+    return User.objects.annotate(
         user_policies=_documents(Policy.objects.filter(users=OuterRef("pk"))),
         deleted_projects=_deleted_projects(),
         named_projects=_named_projects(Policy.objects.filter(users=OuterRef(OuterRef("pk")))),
     )
-    user = users.filter(condition, is_active=True).first()
+
+
+def _by_jwt(token: str) -> tuple[User, Caller]:
+    claims = read_jwt(token)
+    user = _users().filter(public_id=claims[0], token_epoch=claims[1], is_active=True).first() if claims else None
     if user is None:
         return None
     return user, Caller(

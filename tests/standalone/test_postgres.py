@@ -14,7 +14,7 @@ import pytest
 
 from soat.standalone import processes
 from soat.standalone.errors import StandaloneError
-from soat.standalone.postgres import EmbeddedPostgres
+from soat.standalone.postgres import EmbeddedPostgres, memory_settings
 from soat.standalone.programs import send
 from soat.standalone.roster import Roster
 from tests.standalone.runs import wait_until
@@ -209,3 +209,17 @@ def test_root_runs_programs_from_a_closed_folder(closed_folder: Path) -> None:
     copy = program.parents[3]
     assert copy.name.startswith("soat-postgres-18")
     subprocess.run(["rm", "-r", str(copy)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("gibibytes", "buffers", "building"),
+    [(0, "128MB", "128MB"), (1, "128MB", "128MB"), (8, "512MB", "256MB"), (64, "1024MB", "512MB")],
+)
+def test_what_it_takes_of_the_memory(gibibytes: int, buffers: str, building: str) -> None:
+    assert memory_settings(gibibytes * 1024**3) == {"shared_buffers": buffers, "maintenance_work_mem": building}
+
+
+def test_it_runs_with_what_it_was_given(template: EmbeddedPostgres) -> None:
+    with psycopg.connect(template.url("postgres")) as connection:
+        (cost,) = connection.execute("SHOW random_page_cost").fetchone() or ("",)
+    assert cost == "1.1"

@@ -1,12 +1,13 @@
 """Bearer authentication: a JWT or an API key, one query each, which brings the policies along."""
 
-import functools
+import json
 import logging
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F, Func, JSONField, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import JSONObject
 from django.utils import timezone
@@ -16,6 +17,7 @@ from rest_framework.request import Request
 from soat.core.errors import Unauthorized
 from soat.engine.policy import Effect, PolicyRefused, PolicySet, ResourcePattern, Statement, parse_policy
 from soat.tenancy.access import Caller
+from soat.tenancy.composed import ComposedQuery
 from soat.tenancy.models import ApiKey, Policy, Project, User
 from soat.tenancy.tokens import KEY_PREFIX, hash_api_key, read_jwt
 
@@ -43,67 +45,93 @@ class BearerAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-@functools.cache
-def _keys() -> QuerySet[ApiKey]:
-    """Return keys with all that their policies say. Putting this together takes longer than asking the database."""
-    return ApiKey.objects.select_related("user", "project").annotate(
-        user_policies=_documents(Policy.objects.filter(users=OuterRef("user_id"))),
-        own_policies=_documents(Policy.objects.filter(api_keys=OuterRef("pk"))),
-        deleted_projects=_deleted_projects(),
-        named_projects=_named_projects(
-            Policy.objects.filter(Q(users=OuterRef(OuterRef("user_id"))) | Q(api_keys=OuterRef(OuterRef("pk"))))
-        ),
+_USER = tuple(field.attname for field in User._meta.concrete_fields)  # noqa: SLF001  (Django's own public name)
+_KEY = ("pk", "public_id", "name", "project_id", "is_restricted", "rate_limit", "last_used_at")
+
+
+def _keys(key_hash: bytes) -> QuerySet[ApiKey, Any]:
+    return (
+        ApiKey.objects.filter(key_hash=key_hash)
+        .annotate(
+            user_policies=_documents(Policy.objects.filter(users=OuterRef("user_id"))),
+            own_policies=_documents(Policy.objects.filter(api_keys=OuterRef("pk"))),
+            deleted_projects=_deleted_projects(),
+            named_projects=_named_projects(
+                Policy.objects.filter(Q(users=OuterRef(OuterRef("user_id"))) | Q(api_keys=OuterRef(OuterRef("pk"))))
+            ),
+        )
+        .values_list(
+            *(f"user__{name}" for name in _USER),
+            *_KEY,
+            *("project__public_id", "user_policies", "own_policies", "deleted_projects", "named_projects"),
+        )
     )
+
+
+def _users(public_id: str, epoch: int) -> QuerySet[User, Any]:
+    return (
+        User.objects.filter(public_id=public_id, token_epoch=epoch, is_active=True)
+        .annotate(
+            user_policies=_documents(Policy.objects.filter(users=OuterRef("pk"))),
+            deleted_projects=_deleted_projects(),
+            named_projects=_named_projects(Policy.objects.filter(users=OuterRef(OuterRef("pk")))),
+        )
+        .values_list(*_USER, "user_policies", "deleted_projects", "named_projects")
+    )
+
+
+_KEY_QUERY = ComposedQuery(_keys, b"any hash")
+_USER_QUERY = ComposedQuery(_users, "any public id", 2**31 - 1)
 
 
 def _by_key(token: str) -> tuple[User, Caller]:
-    key = _keys().filter(key_hash=hash_api_key(token)).first()
-    is_gone = key is not None and key.project_id in key.deleted_projects
-    if key is None or is_gone or not key.user.is_active:
+    row = _KEY_QUERY.first(hash_api_key(token))
+    if row is None:
         raise Unauthorized("The API key is not valid.")
-    _note_use(key)
-    sets = [] if key.user.is_superuser else [_statements(key.user_policies)]
-    if key.is_restricted:
-        sets.append(_statements(key.own_policies))
-    return key, Caller(
-        user_id=key.user.pk,
-        user_public_id=key.user.public_id,
+    user, rest = _user(row)
+    key = dict(zip(_KEY, rest, strict=False))
+    project, user_policies, own_policies, deleted_projects, named_projects = rest[len(_KEY) :]
+    if key["project_id"] in deleted_projects or not user.is_active:
+        raise Unauthorized("The API key is not valid.")
+    _note_use(key["pk"], key["last_used_at"])
+    sets = [] if user.is_superuser else [_statements(user_policies)]
+    if key["is_restricted"]:
+        sets.append(_statements(own_policies))
+    return user, Caller(
+        user_id=user.pk,
+        user_public_id=user.public_id,
         is_admin=not sets,
-        key_public_id=key.public_id,
-        project_id=key.project_id,
-        project_public_id=key.project.public_id if key.project else None,
-        is_restricted=key.is_restricted,
+        key_public_id=key["public_id"],
+        project_id=key["project_id"],
+        project_public_id=project,
+        is_restricted=key["is_restricted"],
         policies=tuple(sets),
-        known_projects=_known(key.named_projects),
-        deleted_projects=tuple(key.deleted_projects),
-        rate_limit=key.rate_limit,
-        key_name=key.name,
-    )
-
-
-@functools.cache
-def _users() -> QuerySet[User]:
-    """Return users with all that their policies say."""
-    return User.objects.annotate(
-        user_policies=_documents(Policy.objects.filter(users=OuterRef("pk"))),
-        deleted_projects=_deleted_projects(),
-        named_projects=_named_projects(Policy.objects.filter(users=OuterRef(OuterRef("pk")))),
+        known_projects=_known(named_projects),
+        deleted_projects=tuple(deleted_projects),
+        rate_limit=key["rate_limit"],
+        key_name=key["name"],
     )
 
 
 def _by_jwt(token: str) -> tuple[User, Caller]:
     claims = read_jwt(token)
-    user = _users().filter(public_id=claims[0], token_epoch=claims[1], is_active=True).first() if claims else None
-    if user is None:
-        return None
+    row = _USER_QUERY.first(claims[0], claims[1]) if claims else None
+    if row is None:
+        raise Unauthorized("The token is not valid, or no longer.")
+    user, (user_policies, deleted_projects, named_projects) = _user(row)
     return user, Caller(
         user_id=user.pk,
         user_public_id=user.public_id,
         is_admin=user.is_superuser,
-        policies=() if user.is_superuser else (_statements(user.user_policies),),
-        known_projects=_known(user.named_projects),
-        deleted_projects=tuple(user.deleted_projects),
+        policies=() if user.is_superuser else (_statements(user_policies),),
+        known_projects=_known(named_projects),
+        deleted_projects=tuple(deleted_projects),
     )
+
+
+def _user(row: Sequence[Any]) -> tuple[User, Sequence[Any]]:
+    """Return the user that a row begins with, and what follows."""
+    return User.from_db(DEFAULT_DB_ALIAS, _USER, row[: len(_USER)]), row[len(_USER) :]
 
 
 def _documents(policies: QuerySet[Policy]) -> ArraySubquery:
@@ -132,25 +160,25 @@ def _project_of(field: str) -> Func:
     return Func(F(field), template="split_part(%(expressions)s #>> '{}', ':', 2)", output_field=TextField())
 
 
-def _known(pairs: Iterable[dict[str, Any]]) -> dict[str, int]:
-    return {pair["id"]: pair["pk"] for pair in pairs}
+def _known(pairs: Iterable[str]) -> dict[str, int]:
+    return {pair["id"]: pair["pk"] for pair in map(json.loads, pairs)}
 
 
-def _statements(documents: Iterable[Any]) -> PolicySet:
-    """Return the statements of stored documents; one that cannot be read denies everything."""
+def _statements(documents: Iterable[str]) -> PolicySet:
+    """Return the statements of stored documents, given as JSON; one that cannot be read denies everything."""
     statements: list[Statement] = []
     for document in documents:
         try:
-            statements.extend(parse_policy(document))
+            statements.extend(parse_policy(json.loads(document)))
         except PolicyRefused:
             logger.exception("A stored policy cannot be read, so it denies everything")
             statements.append(_DENY_ALL)
     return tuple(statements)
 
 
-def _note_use(key: ApiKey) -> None:
+def _note_use(key: int, last_used_at: datetime | None) -> None:
     """Keep the time of last use, written at most once a minute whatever the traffic."""
     now = timezone.now()
-    if key.last_used_at is None or now - key.last_used_at > LAST_USE_GRANULARITY:
+    if last_used_at is None or now - last_used_at > LAST_USE_GRANULARITY:
         stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_GRANULARITY)
-        ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+        ApiKey.objects.filter(stale, pk=key).update(last_used_at=now)

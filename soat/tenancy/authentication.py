@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from soat.core.errors import Unauthorized
 from soat.engine.policy import Effect, PolicyRefused, PolicySet, ResourcePattern, Statement, parse_policy
 from soat.tenancy.access import Caller
-from soat.tenancy.composed import ComposedQuery
+from soat.tenancy.composed import ComposedQuery, first_row
 from soat.tenancy.models import ApiKey, Policy, Project, User
 from soat.tenancy.tokens import KEY_PREFIX, hash_api_key, read_jwt
 
@@ -49,9 +49,9 @@ _USER = tuple(field.attname for field in User._meta.concrete_fields)  # noqa: SL
 _KEY = ("pk", "public_id", "name", "project_id", "is_restricted", "rate_limit", "last_used_at")
 
 
-def _keys(key_hash: bytes) -> QuerySet[ApiKey, Any]:
+def _keys(**known: Any) -> QuerySet[ApiKey, Any]:
     return (
-        ApiKey.objects.filter(key_hash=key_hash)
+        ApiKey.objects.filter(**known)
         .annotate(
             user_policies=_documents(Policy.objects.filter(users=OuterRef("user_id"))),
             own_policies=_documents(Policy.objects.filter(api_keys=OuterRef("pk"))),
@@ -68,9 +68,9 @@ def _keys(key_hash: bytes) -> QuerySet[ApiKey, Any]:
     )
 
 
-def _users(public_id: str, epoch: int) -> QuerySet[User, Any]:
+def _users(**known: Any) -> QuerySet[User, Any]:
     return (
-        User.objects.filter(public_id=public_id, token_epoch=epoch, is_active=True)
+        User.objects.filter(is_active=True, **known)
         .annotate(
             user_policies=_documents(Policy.objects.filter(users=OuterRef("pk"))),
             deleted_projects=_deleted_projects(),
@@ -80,20 +80,53 @@ def _users(public_id: str, epoch: int) -> QuerySet[User, Any]:
     )
 
 
-_KEY_QUERY = ComposedQuery(_keys, b"any hash")
-_USER_QUERY = ComposedQuery(_users, "any public id", 2**31 - 1)
+_KEY_BY_HASH = ComposedQuery(lambda key_hash: _keys(key_hash=key_hash), b"any hash")
+_USER_BY_CLAIMS = ComposedQuery(
+    lambda public_id, epoch: _users(public_id=public_id, token_epoch=epoch), "any public id", 2**31 - 1
+)
 
 
 def _by_key(token: str) -> tuple[User, Caller]:
-    row = _KEY_QUERY.first(hash_api_key(token))
-    if row is None:
+    row = _KEY_BY_HASH.first(hash_api_key(token))
+    found = _holder_of_key(row) if row else None
+    if row is None or found is None:
         raise Unauthorized("The API key is not valid.")
+    key = _key(row)
+    _note_use(key["pk"], key["last_used_at"])
+    return found
+
+
+def _by_jwt(token: str) -> tuple[User, Caller]:
+    claims = read_jwt(token)
+    row = _USER_BY_CLAIMS.first(*claims) if claims else None
+    if row is None:
+        raise Unauthorized("The token is not valid, or no longer.")
+    return _holder_of_session(row)
+
+
+def present_caller(*, user_id: int, key_id: int | None) -> tuple[User, Caller] | None:
+    """Return what somebody who asked for something earlier is now, None when the user or the key is gone.
+
+    ``key_id`` is that of the key that the user came with, None for a session.
+    """
+    if key_id is None:
+        row = first_row(_users(pk=user_id))
+        return _holder_of_session(row) if row else None
+    row = first_row(_keys(pk=key_id, user_id=user_id))
+    return _holder_of_key(row) if row else None
+
+
+def _key(row: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(_KEY, row[len(_USER) :], strict=False))
+
+
+def _holder_of_key(row: Sequence[Any]) -> tuple[User, Caller] | None:
+    """Return who a row of ``_keys`` speaks of, None where the key or its user counts no more."""
     user, rest = _user(row)
-    key = dict(zip(_KEY, rest, strict=False))
+    key = _key(row)
     project, user_policies, own_policies, deleted_projects, named_projects = rest[len(_KEY) :]
     if key["project_id"] in deleted_projects or not user.is_active:
-        raise Unauthorized("The API key is not valid.")
-    _note_use(key["pk"], key["last_used_at"])
+        return None
     sets = [] if user.is_superuser else [_statements(user_policies)]
     if key["is_restricted"]:
         sets.append(_statements(own_policies))
@@ -113,11 +146,7 @@ def _by_key(token: str) -> tuple[User, Caller]:
     )
 
 
-def _by_jwt(token: str) -> tuple[User, Caller]:
-    claims = read_jwt(token)
-    row = _USER_QUERY.first(claims[0], claims[1]) if claims else None
-    if row is None:
-        raise Unauthorized("The token is not valid, or no longer.")
+def _holder_of_session(row: Sequence[Any]) -> tuple[User, Caller]:
     user, (user_policies, deleted_projects, named_projects) = _user(row)
     return user, Caller(
         user_id=user.pk,

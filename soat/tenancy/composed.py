@@ -25,10 +25,7 @@ class ComposedQuery:
         given = list(parameters)
         for place, value in zip(places, values, strict=True):
             given[place] = value
-        with connection.cursor() as cursor:
-            cursor.execute(sql, given)
-            row: tuple[Any, ...] | None = cursor.fetchone()
-        return row
+        return _first(sql, given)
 
     @cached_property
     def _composed(self) -> tuple[str, Sequence[Any], list[int]]:
@@ -36,3 +33,16 @@ class ComposedQuery:
         sql, parameters = query.get_compiler(connection=connection).as_sql()
         plain = [getattr(parameter, "obj", parameter) for parameter in parameters]
         return sql, parameters, [plain.index(example) for example in self._examples]
+
+
+def first_row(rows: QuerySet[Any, Any]) -> tuple[Any, ...] | None:
+    """Return the first row of a query that is asked too seldom to be kept composed, as ``ComposedQuery`` gives it."""
+    sql, parameters = rows[:1].query.get_compiler(connection=connection).as_sql()
+    return _first(sql, parameters)
+
+
+def _first(sql: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+    return row

@@ -231,7 +231,7 @@ DATABASES = {
             # near rows that are met late; the searches order what they get by the exact distance anyway. A scan goes
             # on past ef_search for as long as rows are wanted, within four times work_mem, for 20,000 vectors.
             "options": f"{_given} -c hnsw.iterative_scan=relaxed_order"
-            " -c hnsw.ef_search=200 -c hnsw.scan_mem_multiplier=4".strip(),
+            " -c hnsw.ef_search=400 -c hnsw.scan_mem_multiplier=4".strip(),
         },
     }
 }

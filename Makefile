@@ -30,8 +30,9 @@ run: standalone-packages ## run a server on this machine until Ctrl-C (state in 
 test: dev-packages check ## check, then run the tests
 	$(PY) -m pytest $(ARGS)
 
-bench: standalone-packages ## measure what the door costs beside an empty view
+bench: standalone-packages ## measure what the door costs, and a search over 100,000 chunks (several minutes)
 	$(PY) -m benchmarks.door
+	$(PY) -m benchmarks.search $(ARGS)
 
 eval: standalone-packages ## measure search on all sets to be had (docs/evaluation.md)
 	@$(PY) -m benchmarks.retrieval $(ARGS)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +20,12 @@ _OURS = ("DATABASE_URL", "CELERY_BROKER_URL", "SECRET_KEY", "SOAT_", "EMBEDDING_
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A running stack: its address and the credentials of its admin."""
+    """A running stack: its address, the credentials of its admin, and what other commands need to join it."""
 
     url: str
     username: str
     password: str
+    settings: Mapping[str, str]
 
     def client(self, token: str | None = None) -> httpx.Client:
         """Return a client that keeps its connection."""
@@ -40,12 +41,13 @@ class Stack:
 
 
 @contextmanager
-def running_stack() -> Iterator[Stack]:
-    """Run ``manage.py standalone`` on a fresh folder until the block ends."""
+def running_stack(given: Mapping[str, str] | None = None) -> Iterator[Stack]:
+    """Run ``manage.py standalone`` on a fresh folder, with the settings that are given, until the block ends."""
     with tempfile.TemporaryDirectory(prefix="soat-bench-", ignore_cleanup_errors=True) as folder:
         state = Path(folder) / "var"
         log = Path(folder) / "output.txt"
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        environment |= given or {}
         command = [sys.executable, "manage.py", "standalone", "--state-dir", str(state), "--port", "0"]
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
@@ -53,13 +55,21 @@ def running_stack() -> Iterator[Stack]:
             )
         try:
             _wait(process, log)
-            values = dict(
-                word.partition("=")[::2] for word in shlex.split((state / "credentials.env").read_text(), comments=True)
+            values = _read(state / "credentials.env")
+            yield Stack(
+                values["SOAT_BASE_URL"],
+                values["SOAT_ADMIN_USERNAME"],
+                values["SOAT_ADMIN_PASSWORD"],
+                _read(state / "server.env"),
             )
-            yield Stack(values["SOAT_BASE_URL"], values["SOAT_ADMIN_USERNAME"], values["SOAT_ADMIN_PASSWORD"])
         finally:
             process.terminate()
             process.wait(60)
+
+
+def _read(file: Path) -> dict[str, str]:
+    """Return the variables of a file that a shell could read."""
+    return dict(word.partition("=")[::2] for word in shlex.split(file.read_text(), comments=True))
 
 
 def _wait(process: "subprocess.Popen[bytes]", log: Path) -> None:

@@ -72,7 +72,7 @@ def _filter(scope: ProjectScope, memory_ids: Sequence[str], memory_tags: Sequenc
     valid = ["e.invalidated_at IS NULL"]
     selective = [allowed] if allowed != "TRUE" else []
     if memory_tags:
-        selective.append(_tagged(is_named=bool(memory_ids)))
+        selective.append(_tagged(scope, is_named=bool(memory_ids)))
     own = _narrow(scope, memory_tags, project="m.project_id", memory="e.memory_id")
     narrow = _narrow(scope, memory_tags, project="v.project_id", memory="v.memory_id") if is_ranked else own
     return Filter(
@@ -98,13 +98,18 @@ def _narrow(scope: ProjectScope, memory_tags: Sequence[str], *, project: str, me
     return " AND ".join(narrow)
 
 
-def _tagged(*, is_named: bool) -> str:
+def _tagged(scope: ProjectScope, *, is_named: bool) -> str:
+    """Return the condition on tags; those of memories are matched once, and no pattern where there is no tag."""
     wanted = [f"e.memory_id = {_NAMED}"] if is_named else []
-    wanted.extend(
-        f"EXISTS (SELECT 1 FROM unnest({tags}) AS tag WHERE tag ILIKE ANY(%(memory_tags)s))"
-        for tags in ("m.tags", "e.tags")
-    )
+    inside = "TRUE" if scope.everything else "project_id = ANY(%(projects)s)"
+    wanted.append(f"e.memory_id = ANY(ARRAY(SELECT id FROM memories_memory WHERE {inside} AND {_matches('tags')}))")
+    wanted.append(_matches("e.tags"))
     return f"({' OR '.join(wanted)})"
+
+
+def _matches(tags: str) -> str:
+    matching = f"EXISTS (SELECT 1 FROM unnest({tags}) AS tag WHERE tag ILIKE ANY(%(memory_tags)s))"
+    return f"({tags} <> '{{}}' AND {matching})"
 
 
 def _result(columns: Sequence[Any], similarity: float | None, legs: Legs | None = None) -> MemoryResult:

@@ -90,11 +90,7 @@ def test_an_embedder_that_cannot_be_built_is_named(settings: Any) -> None:
 
 @pytest.mark.django_db
 def test_migrations_that_are_not_applied_are_counted() -> None:
-<<<<<<< HEAD
     MigrationRecorder(connection).record_unapplied("documents", "0005_tags_of_own_files")
-=======
-    MigrationRecorder(connection).record_unapplied("documents", "0004_chunk_lexemes_index")
->>>>>>> e543c2c (Name the newest migration, and the table that no page shows, in the tests that list them)
     assert faults() == {"migrations": "1 migrations are not applied: run manage.py migrate"}
 
 

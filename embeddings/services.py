@@ -23,6 +23,7 @@ from embeddings.port import (
     Vector,
 )
 from embeddings.providers.answers import checked_vectors
+from embeddings.query_memory import QueryMemory
 from embeddings.registry import build_embedder
 from embeddings.spaces import SpaceState, configured_identity, space_status
 from soat.core.errors import ServiceUnavailable, SoatError, ValidationFailed
@@ -50,7 +51,8 @@ class QueryVector:
 
 @functools.cache
 def _built(config: EmbeddingConfig) -> Embedder:
-    return CountedEmbedder(build_embedder(config))
+    embedder = CountedEmbedder(build_embedder(config))
+    return QueryMemory(embedder, settings.EMBEDDING_QUERY_MEMORY) if settings.EMBEDDING_QUERY_MEMORY else embedder
 
 
 def configured_embedder() -> Embedder:

@@ -299,6 +299,8 @@ EMBEDDING_CONCURRENCY = _whole("EMBEDDING_CONCURRENCY", 5, minimum=1)
 EMBEDDING_THREADS = _whole("EMBEDDING_THREADS", 2, minimum=1)
 EMBEDDING_TIMEOUT_MS = _whole("EMBEDDING_TIMEOUT_MS", 60_000, minimum=100)
 EMBEDDING_QUERY_TIMEOUT_MS = _whole("EMBEDDING_QUERY_TIMEOUT_MS", 10_000, minimum=100)
+# So many of the latest questions keep their vectors in each process.
+EMBEDDING_QUERY_MEMORY = _whole("EMBEDDING_QUERY_MEMORY", 0)
 if EMBEDDING_PROVIDER and EMBEDDING_MODEL and not EMBEDDING_DIMENSIONS:
     raise ImproperlyConfigured(
         "EMBEDDING_DIMENSIONS is not set: give the number of dimensions that EMBEDDING_MODEL answers with."
@@ -310,8 +312,8 @@ KNOWLEDGE_RANKING = _choice("KNOWLEDGE_RANKING", "cosine", [*Ranking])
 # How a hybrid ranking makes one score of cosine and words; the values are chosen by `make eval`.
 KNOWLEDGE_FUSION = _choice("KNOWLEDGE_FUSION", "weighted", [*Fusion])
 KNOWLEDGE_WORDS_WEIGHT = _number("KNOWLEDGE_WORDS_WEIGHT", 0.45, maximum=1)
-KNOWLEDGE_COSINE_FLOOR = _number("KNOWLEDGE_COSINE_FLOOR", 0.0, maximum=0.99)
-KNOWLEDGE_RECENCY_HALF_LIFE_DAYS = _number("KNOWLEDGE_RECENCY_HALF_LIFE_DAYS", 0.0)
+KNOWLEDGE_COSINE_FLOOR = _number("KNOWLEDGE_COSINE_FLOOR", 0, maximum=0.99)
+KNOWLEDGE_RECENCY_HALF_LIFE_DAYS = _number("KNOWLEDGE_RECENCY_HALF_LIFE_DAYS", 0)
 KNOWLEDGE_RECENCY_WEIGHT = _number("KNOWLEDGE_RECENCY_WEIGHT", 0.1, maximum=1)
 # How words are taken in projects that say nothing else.
 KNOWLEDGE_TEXT_SEARCH_CONFIG = _choice("KNOWLEDGE_TEXT_SEARCH_CONFIG", "simple", TEXT_SEARCH_CONFIGS)

@@ -63,8 +63,9 @@ permissions: dev-packages ## write the table of docs/permissions.md anew
 
 lock: dev-packages ## resolve requirements/*.txt again (newer versions: make lock ARGS=--upgrade)
 	$(LOCK) $(ARGS) -o requirements/base.txt
-	$(LOCK) $(ARGS) --extra standalone -c requirements/base.txt -o requirements/standalone.txt
-	$(LOCK) $(ARGS) --extra standalone --group dev -c requirements/standalone.txt -o requirements/dev.txt
+	$(LOCK) $(ARGS) --extra multilingual -c requirements/base.txt -o requirements/multilingual.txt
+	$(LOCK) $(ARGS) --extra multilingual --extra standalone -c requirements/multilingual.txt -o requirements/standalone.txt
+	$(LOCK) $(ARGS) --extra multilingual --extra standalone --group dev -c requirements/standalone.txt -o requirements/dev.txt
 
 locks: dev-packages ## check that every locked package has a wheel for each platform (slow, uses the network)
 	@$(PY) requirements/wheels.py

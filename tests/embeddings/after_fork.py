@@ -1,4 +1,4 @@
-"""Run as a program: use an embedder, fork, use it in the child, and compare what both got."""
+"""Run as a program, with a model's name: use its embedder, fork, use it in the child, and compare what both got."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ import numpy as np
 
 from embeddings.port import EmbeddingRejected, TextKind
 from embeddings.providers.local.embedder import LocalEmbedder
+from embeddings.providers.local.models import MODELS
 
 TEXTS = ["The harbour was closed on Sunday.", "Boats stayed out until the morning came."]
 
@@ -19,7 +20,7 @@ def vectors(embedder: LocalEmbedder) -> bytes:
 
 def main() -> None:
     """Print ``equal`` if parent and child agree."""
-    embedder = LocalEmbedder(threads=2)
+    embedder = LocalEmbedder(MODELS[sys.argv[1]], threads=2)
     before = vectors(embedder)
     reader, writer = os.pipe()
     if os.fork() == 0:

@@ -8,11 +8,13 @@ from typing import Protocol
 
 import pytest
 
-from embeddings.port import Embedder, EmbeddingConfig
+from embeddings.port import Embedder, EmbedderMisconfigured, EmbeddingConfig
 from embeddings.providers import bedrock as bedrock_provider
 from embeddings.providers import ollama as ollama_provider
 from embeddings.providers import openai as openai_provider
+from embeddings.providers.local import assets
 from embeddings.providers.local.embedder import LocalEmbedder
+from embeddings.providers.local.models import MINILM, MULTILINGUAL_E5
 from embeddings.providers.ollama import OllamaEmbedder
 from tests.embeddings.bedrock_server import BedrockServer
 from tests.embeddings.model_server import ModelServer, running
@@ -109,7 +111,17 @@ def remotes() -> Iterator[Callable[[str], Remote]]:
 
 @pytest.fixture(scope="session")
 def local() -> LocalEmbedder:
-    return LocalEmbedder(threads=2)
+    return LocalEmbedder(MINILM, threads=2)
+
+
+@pytest.fixture(scope="session")
+def multilingual() -> LocalEmbedder:
+    """The larger local model, where the optional package that holds it is installed."""
+    try:
+        assets.e5_weights()
+    except EmbedderMisconfigured as error:
+        pytest.skip(str(error))
+    return LocalEmbedder(MULTILINGUAL_E5, threads=2)
 
 
 @pytest.fixture

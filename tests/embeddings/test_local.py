@@ -1,4 +1,4 @@
-"""The model that comes with the packages: its sense, its files, its processes."""
+"""The models that come with the packages: their sense, their files, their processes."""
 
 import os
 import subprocess
@@ -14,15 +14,26 @@ import pytest
 from embeddings.batching import embed_texts
 from embeddings.port import EmbedderMisconfigured, EmbeddingRejected, Reason, TextKind, Vector
 from embeddings.providers.local import assets
-from embeddings.providers.local.embedder import WINDOW_TOKENS, LocalEmbedder
+from embeddings.providers.local.e5 import MultilingualE5
+from embeddings.providers.local.embedder import LocalEmbedder
+from embeddings.providers.local.minilm import MiniLM
+from embeddings.providers.local.models import MINILM, MODELS, MULTILINGUAL_E5, LocalModel
 
 ROOT = Path(__file__).parents[2]
+BOTH = ("local", "multilingual")
 FILLER = "The committee met and spoke about the budget of the library and the opening hours of its reading room. "
 NEEDLE = "The spare key of the lighthouse lies under the third stone left of the door. "
 
 
-def vector(local: LocalEmbedder, text: str) -> Vector:
-    [found] = local.embed([text], kind=TextKind.QUERY)
+@pytest.fixture
+def either(request: pytest.FixtureRequest) -> LocalEmbedder:
+    """Give the embedder that the test's parameter names."""
+    embedder: LocalEmbedder = request.getfixturevalue(request.param)
+    return embedder
+
+
+def vector(local: LocalEmbedder, text: str, kind: TextKind = TextKind.QUERY) -> Vector:
+    [found] = local.embed([text], kind=kind)
     assert not isinstance(found, EmbeddingRejected)
     return found
 
@@ -70,26 +81,30 @@ def test_the_similarity_of_a_long_text_is_its_best_windows(local: LocalEmbedder)
 @pytest.mark.parametrize(
     "text",
     [
-        FILLER * 40,
+        FILLER * 60,
         "a1b2-c3d4_" * 300,
-        "Ünïcödé çärt " * 120,
-        "각하께서 오늘 아침에 도착하셨다 " * 80,
+        "Ünïcödé çärt " * 200,
+        "각하께서 오늘 아침에 도착하셨다 " * 160,
+        "他今天早上从港口出发没有带钥匙。" * 120,
         "x" * 5_000 + " and " + "=" * 2_000,
-        "Line\n" * 400,
+        "Line\n" * 600,
     ],
-    ids=["prose", "no-blank", "accents", "hangul", "odd", "lines"],
+    ids=["prose", "no-blank", "accents", "hangul", "han", "odd", "lines"],
 )
-def test_windows_hold_the_whole_text_and_the_tokenizers_limit(local: LocalEmbedder, text: str) -> None:
-    model = local._model.get()
-    windows = local.windows(text)
+@pytest.mark.parametrize("either", BOTH, indirect=True)
+def test_windows_hold_the_whole_text_and_the_tokenizers_limit(either: LocalEmbedder, text: str) -> None:
+    loaded = either._loaded.get()
+    windows = either.windows(text)
+    assert len(windows) > 1
     assert windows[0].start == 0
     assert windows[-1].end == len(text)
     for one, following in pairwise(windows):
         assert one.start < following.start <= one.end < following.end
-    sizes = [len(model.encode(text[start:end], framed=False).ids) for start, end in windows]
-    assert max(sizes) <= WINDOW_TOKENS
-    [embedded] = embed_texts(local, [text], kind=TextKind.DOCUMENT)
+    sizes = [len(loaded.encode(text[start:end]).ids) for start, end in windows]
+    assert max(sizes) <= either._model.longest_text
+    [embedded] = embed_texts(either, [text], kind=TextKind.DOCUMENT)
     assert embedded.error is None
+    assert len(embedded.windows) == len(windows)
 
 
 @pytest.mark.parametrize("text", ["\x00\x01\x02", "\u200b\u200d", "数据库", "🦀 🦀"])
@@ -106,26 +121,28 @@ def test_an_unreadable_part_of_a_long_text_does_not_cost_the_rest(local: LocalEm
     assert len(embedded.windows) >= 2
 
 
-def test_company_and_padding_do_not_change_a_vector(local: LocalEmbedder) -> None:
+@pytest.mark.parametrize("either", BOTH, indirect=True)
+def test_company_and_padding_do_not_change_a_vector(either: LocalEmbedder) -> None:
     texts = [" ".join(FILLER.split()[: 3 + number]) for number in range(13)] + [FILLER * 8]
-    together = local.embed(texts, kind=TextKind.DOCUMENT)
+    together = either.embed(texts, kind=TextKind.DOCUMENT)
     for text, found in zip(texts, together, strict=True):
         assert not isinstance(found, EmbeddingRejected)
-        assert float(found @ vector(local, text)) > 0.999999
+        assert float(found @ vector(either, text, TextKind.DOCUMENT)) > 0.999999
 
 
 def test_a_model_is_loaded_once_however_many_threads_ask_first() -> None:
-    embedder = LocalEmbedder(threads=2)
+    embedder = LocalEmbedder(MINILM, threads=2)
     with ThreadPoolExecutor(8) as pool:
-        models = list(pool.map(lambda _: embedder._model.get(), range(8)))
+        models = list(pool.map(lambda _: embedder._loaded.get(), range(8)))
         vectors = list(pool.map(lambda _: vector(embedder, NEEDLE), range(8)))
     assert len(set(map(id, models))) == 1
     assert all(np.array_equal(found, vectors[0]) for found in vectors)
 
 
-def test_a_forked_child_makes_its_own_session_and_gets_the_same_vectors() -> None:
+@pytest.mark.parametrize("either", BOTH, indirect=True)
+def test_a_forked_child_makes_its_own_session_and_gets_the_same_vectors(either: LocalEmbedder) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.embeddings.after_fork"],
+        [sys.executable, "-W", "ignore", "-m", "tests.embeddings.after_fork", either.space.model],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -135,12 +152,14 @@ def test_a_forked_child_makes_its_own_session_and_gets_the_same_vectors() -> Non
     assert done.stdout.strip() == "equal", done.stderr
 
 
-def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
+@pytest.mark.parametrize("either", BOTH, indirect=True)
+def test_the_runtime_reports_to_nobody(either: LocalEmbedder, tmp_path: Path) -> None:
     """Its telemetry would keep a file in the home folder and a thread of its own."""
     code = (
         "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'\n"
         "from embeddings.providers.local.embedder import LocalEmbedder\n"
-        "LocalEmbedder(threads=2).windows('text')\n"
+        "from embeddings.providers.local.models import MODELS\n"
+        f"LocalEmbedder(MODELS[{either.space.model!r}], threads=2).windows('text')\n"
         "print(len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 1)"
     )
     home = {name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY")}
@@ -150,30 +169,57 @@ def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("which", ["weights", "tokenizer"])
+@pytest.mark.parametrize("which", ["weights", "tokenizer", "multilingual"])
 def test_another_file_than_the_measured_one_is_refused(tmp_path: Path, which: str) -> None:
-    genuine = assets.weights() if which == "weights" else assets.tokenizer()
+    genuine = _assets()[which]
     changed = tmp_path / genuine.path.name
     content = bytearray(genuine.path.read_bytes())
     content[len(content) // 2] ^= 1
     changed.write_bytes(content)
-    asset = replace(genuine, path=changed)
-    embedder = (
-        LocalEmbedder(threads=1, weights=asset) if which == "weights" else LocalEmbedder(threads=1, tokenizer=asset)
-    )
+    embedder = LocalEmbedder(_model_with(which, replace(genuine, path=changed)), threads=1)
     with pytest.raises(EmbedderMisconfigured, match=f"{genuine.path.name} is not the file .* SHA-256"):
         embedder.embed(["text"], kind=TextKind.DOCUMENT)
     results = embed_texts(embedder, ["one", "two"], kind=TextKind.DOCUMENT)
     assert all(isinstance(result.error, EmbedderMisconfigured) for result in results)
 
 
+def _assets() -> dict[str, assets.Asset]:
+    try:
+        multilingual = assets.e5_weights()
+    except EmbedderMisconfigured as error:
+        pytest.skip(str(error))
+    return {"weights": assets.minilm_weights(), "tokenizer": assets.minilm_tokenizer(), "multilingual": multilingual}
+
+
+def _model_with(which: str, asset: assets.Asset) -> LocalModel:
+    """Return the model that is made of an asset in the place of its own."""
+    if which == "multilingual":
+        return replace(MULTILINGUAL_E5, load=lambda threads: MultilingualE5(asset, threads=threads))
+    files = {"weights": assets.minilm_weights(), "tokenizer": assets.minilm_tokenizer(), which: asset}
+    return replace(MINILM, load=lambda threads: MiniLM(files["weights"], files["tokenizer"], threads=threads))
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    embedder = LocalEmbedder(threads=1, weights=assets.Asset(tmp_path / "model.onnx", "0"))
+    embedder = LocalEmbedder(_model_with("weights", assets.Asset(tmp_path / "model.onnx", "0")), threads=1)
     with pytest.raises(EmbedderMisconfigured, match=r"model\.onnx"):
         embedder.windows("text")
 
 
+def test_an_empty_file_is_not_the_measured_one(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").touch()
+    embedder = LocalEmbedder(_model_with("weights", assets.Asset(tmp_path / "model.onnx", "0")), threads=1)
+    with pytest.raises(EmbedderMisconfigured, match=r"cannot be read"):
+        embedder.windows("text")
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_model_whose_package_is_absent_says_which(model: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assets, "find_spec", lambda name: None)
+    with pytest.raises(EmbedderMisconfigured, match=f"EMBEDDING_MODEL is '{model.name}', but the package .* is not"):
+        LocalEmbedder(model, threads=1).windows("text")
+
+
 def test_the_tokenizer_is_kept_with_its_licence() -> None:
-    folder = assets.tokenizer().path.parent
+    folder = assets.minilm_tokenizer().path.parent
     assert "Apache License" in (folder / "LICENSE").read_text()
-    assert assets.tokenizer().sha256 in (folder / "NOTICE").read_text()
+    assert assets.minilm_tokenizer().sha256 in (folder / "NOTICE").read_text()

@@ -1,24 +1,14 @@
-"""The ``Embedder`` over the packaged model."""
+"""The ``Embedder`` over a packaged model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from embeddings.port import Answer, EmbeddingRejected, Reason, Space, TextKind
 from embeddings.providers.answers import checked_vectors
-from embeddings.providers.local import assets
+from embeddings.providers.local.models import LoadedModel, LocalModel
 from embeddings.providers.per_process import PerProcess
 from soat.engine.windows import Span, token_windows
-
-if TYPE_CHECKING:
-    from embeddings.providers.local.model import OnnxModel
-
-FRAME_TOKENS = 2
-WINDOW_TOKENS = assets.LONGEST_INPUT - FRAME_TOKENS
-OVERLAP_TOKENS = 24
-RUN_TOKENS = 256
-"""Padded tokens of one run: short texts gain from company (383 against 235 a second), long ones only memory."""
 
 
 class LocalEmbedder:
@@ -26,65 +16,41 @@ class LocalEmbedder:
 
     max_batch = 16
 
-    def __init__(
-        self, *, threads: int, weights: assets.Asset | None = None, tokenizer: assets.Asset | None = None
-    ) -> None:
-        """``weights`` and ``tokenizer`` stand in for the packaged files; None takes those."""
-        self.space = Space("local", assets.MODEL, assets.DIMENSIONS)
-        self._threads = threads
-        self._weights = weights
-        self._tokenizer = tokenizer
-        self._model: PerProcess[OnnxModel] = PerProcess(self._load)
-
-    def _load(self) -> OnnxModel:
-        from embeddings.providers.local.model import OnnxModel  # noqa: PLC0415 - onnxruntime, in the using process only
-
-        weights = self._weights or assets.weights()
-        return OnnxModel(weights, self._tokenizer or assets.tokenizer(), threads=self._threads)
+    def __init__(self, model: LocalModel, *, threads: int) -> None:
+        self.space = Space("local", model.name, model.dimensions)
+        self._model = model
+        self._loaded: PerProcess[LoadedModel] = PerProcess(lambda: model.load(threads))
 
     def windows(self, text: str) -> list[Span]:
         """Cut at the model's own token offsets; exact for any text whose windows start and end at words."""
-        encoding = self._model.get().encode(text, framed=False)
-        return token_windows(text, encoding.offsets, limit=WINDOW_TOKENS, overlap=OVERLAP_TOKENS)
+        offsets = self._loaded.get().encode(text).offsets
+        return token_windows(text, offsets, limit=self._model.window, overlap=self._model.overlap)
 
     def embed(self, texts: Sequence[str], *, kind: TextKind, urgent: bool = False) -> list[Answer]:
-        """Embed texts; the model knows neither kinds nor timeouts.
+        """Embed texts; a model in this process knows no timeouts.
 
-        A text gets the same vector whichever texts are beside it, so a stored text and the same text as a query meet.
+        A text gets the same vector whichever texts are beside it, so a stored text and the same text as a query meet
+        where the model does not tell the two apart.
         """
-        model = self._model.get()
-        token_ids = [model.encode(text, framed=True).ids for text in texts]
+        loaded = self._loaded.get()
+        contents = [loaded.encode(text).ids for text in texts]
         answers: dict[int, Answer] = {}
-        for place, ids in enumerate(token_ids):
-            refusal = _refusal(ids, model.unknown_token)
+        for place, content in enumerate(contents):
+            refusal = self._refusal(content, loaded.unreadable)
             if refusal is not None:
                 answers[place] = refusal
         readable = [place for place in range(len(texts)) if place not in answers]
-        for run in _runs(readable, token_ids):
-            rows = model.vectors([token_ids[place] for place in run])
-            checked = checked_vectors(list(rows), count=len(run), dimensions=assets.DIMENSIONS)
-            answers.update(zip(run, checked, strict=True))
+        if readable:
+            rows = loaded.vectors([contents[place] for place in readable], kind=kind)
+            checked = checked_vectors(list(rows), count=len(readable), dimensions=self._model.dimensions)
+            answers.update(zip(readable, checked, strict=True))
         return [answers[place] for place in range(len(texts))]
 
-
-def _refusal(ids: Sequence[int], unknown: int | None) -> EmbeddingRejected | None:
-    """Refuse what the model would cut off or could not tell from any other text."""
-    if len(ids) > assets.LONGEST_INPUT:
-        return EmbeddingRejected(
-            Reason.TOO_LONG, f"The text has {len(ids)} tokens, the model takes {assets.LONGEST_INPUT}."
-        )
-    if all(token == unknown for token in ids[1:-1]):
-        return EmbeddingRejected(Reason.NO_CONTENT, "The text holds nothing that the model can read.")
-    return None
-
-
-def _runs(places: Sequence[int], token_ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Group texts of similar length so that a run, with its padding, stays within `RUN_TOKENS`."""
-    run: list[int] = []
-    for place in sorted(places, key=lambda place: len(token_ids[place])):
-        if run and (len(run) + 1) * len(token_ids[place]) > RUN_TOKENS:
-            yield run
-            run = []
-        run.append(place)
-    if run:
-        yield run
+    def _refusal(self, content: Sequence[int], unreadable: frozenset[int]) -> EmbeddingRejected | None:
+        """Refuse what the model would cut off or could not tell from any other text."""
+        longest = self._model.longest_text
+        if len(content) > longest:
+            return EmbeddingRejected(Reason.TOO_LONG, f"The text has {len(content)} tokens, the model takes {longest}.")
+        if unreadable.issuperset(content):
+            return EmbeddingRejected(Reason.NO_CONTENT, "The text holds nothing that the model can read.")
+        return None

@@ -19,7 +19,7 @@ from memories.rows import insert_vectors, lock_memory, next_revision
 from soat.audit.services import record
 from soat.core.db import short_transaction
 from soat.core.errors import NotFound, ValidationFailed
-from soat.engine.dedup import Candidate, Decision, Verdict, decide
+from soat.engine.dedup import DEFAULT_BANDS, Bands, Candidate, Decision, Verdict, bands_of, decide
 from soat.engine.text import TextRefused, clean_fact, content_hash
 from soat.tenancy.access import Access
 from soat.tenancy.models import Project
@@ -76,6 +76,10 @@ class _Prepared:
     def probe(self, access: Access | None) -> Probe:
         return Probe(self.digest, self.space, self.embedded.windows, access)
 
+    @property
+    def bands(self) -> Bands:
+        return bands_of(self.space.model) if self.space is not None else DEFAULT_BANDS
+
 
 def write_entry(*, memory: Memory, fact: IncomingFact, access: Access | None = None) -> WriteResult:
     """Decide about a fact and write the decision: skip or create.
@@ -96,7 +100,13 @@ def write_entry(*, memory: Memory, fact: IncomingFact, access: Access | None = N
         candidates = early
         if locked.revision != seen:
             candidates = _looked_at_again(locked, probe, early, seen or 0)
-        decision = decide(prepared.content, candidates, duplicate_threshold=fact.duplicate_threshold, force=fact.force)
+        decision = decide(
+            prepared.content,
+            candidates,
+            bands=prepared.bands,
+            duplicate_threshold=fact.duplicate_threshold,
+            force=fact.force,
+        )
         return _written(locked, prepared, decision)
 
 

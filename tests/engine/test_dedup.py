@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from soat.engine.dedup import Candidate, Reason, Verdict, decide
+from soat.engine.dedup import COMPRESSED_BANDS, DEFAULT_BANDS, Bands, Candidate, Reason, Verdict, bands_of, decide
 from soat.engine.guard import FactKind
 
 FACT = "The plan allows 100 requests."
@@ -108,3 +108,31 @@ def test_the_case_of_a_unit_keeps_equal_texts_apart() -> None:
 @pytest.mark.parametrize("kind", FactKind)
 def test_every_kind_of_fact_has_its_reason(kind: FactKind) -> None:
     assert Reason(f"fact_differs_{kind.value}")
+
+
+@pytest.mark.parametrize(
+    ("model", "bands"),
+    [
+        ("multilingual-e5-small", COMPRESSED_BANDS),
+        ("intfloat/e5-large-v2", COMPRESSED_BANDS),
+        ("zylonai/multilingual-E5-large:latest", COMPRESSED_BANDS),
+        ("all-MiniLM-L6-v2", DEFAULT_BANDS),
+        ("nomic-embed-text", DEFAULT_BANDS),
+        ("code5-embed", DEFAULT_BANDS),
+        ("made5", DEFAULT_BANDS),
+    ],
+)
+def test_compressed_cosines_have_bands_of_their_own(model: str, bands: Bands) -> None:
+    assert bands_of(model) is bands
+
+
+@pytest.mark.parametrize(
+    ("similarity", "verdict"), [(0.89, Verdict.CREATE), (0.90, Verdict.MERGE), (0.95, Verdict.MERGE)]
+)
+def test_what_is_unrelated_to_a_compressed_model_is_not_merged(similarity: float, verdict: Verdict) -> None:
+    assert decide(FACT, [_near(OTHER, similarity)], bands=COMPRESSED_BANDS, can_merge=True).verdict is verdict
+
+
+def test_a_restatement_is_skipped_at_the_same_cosine_by_all_models() -> None:
+    for similarity, verdict in ((0.95, Verdict.SKIP), (0.9499, Verdict.CREATE)):
+        assert decide(FACT, [_near(RESTATED, similarity)], bands=COMPRESSED_BANDS).verdict is verdict

@@ -3,10 +3,10 @@
 FROM python:3.11-slim AS packages
 
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY requirements/base.txt /tmp/base.txt
+COPY requirements/multilingual.txt /tmp/packages.txt
 # Only what the lock file names, only with its hash, and nothing that would have to be compiled.
 RUN python -m venv /opt/venv \
-    && /opt/venv/bin/pip install --require-hashes --only-binary :all: --requirement /tmp/base.txt \
+    && /opt/venv/bin/pip install --require-hashes --only-binary :all: --requirement /tmp/packages.txt \
     && /opt/venv/bin/pip uninstall --yes pip
 
 

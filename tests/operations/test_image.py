@@ -18,7 +18,7 @@ def test_it_runs_as_nobody_in_particular() -> None:
 def test_packages_come_with_their_hashes() -> None:
     (install,) = [command for command in of_kind("RUN") if "pip install" in command]
     assert "--require-hashes" in install
-    assert "requirements/base.txt /tmp/base.txt" in of_kind("COPY")
+    assert "requirements/multilingual.txt /tmp/packages.txt" in of_kind("COPY")
 
 
 def test_no_secret_is_baked_in() -> None:

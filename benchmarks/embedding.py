@@ -1,8 +1,9 @@
-"""How fast the local models are, side by side: texts of 100 words, questions, loading, memory.
+"""What the local models cost, side by side: texts of 100 words, questions, loading, memory.
 
     python -m benchmarks.embedding
 
-The two take turns, so that a slow moment of the machine hits both alike.
+The two take turns, so that a slow moment of the machine hits both alike; the processor's time for a text is what it
+takes whatever else runs.
 """
 
 import json
@@ -36,13 +37,12 @@ def main() -> None:
     asked = {name: lambda one=one: one.embed([QUESTION], kind=TextKind.QUERY) for name, one in embedders.items()}
     seconds = interleaved(bulk, rounds=ROUNDS, warm_up=1)
     waits = interleaved(asked, rounds=100, warm_up=5)
-    print(f"{'':24} {'texts/s':>8} {'query ms':>9} {'load s':>7} {'own MB':>7} {'shared MB':>10}")
+    print(f"{'':24} {'texts/s':>8} {'query ms':>9} {'CPU ms':>7} {'load s':>7} {'own MB':>7} {'shared MB':>10}")
     for name in MODELS:
         rate = len(texts) / statistics.median(seconds[name])
-        load, own, shared = _alone(name)
-        print(
-            f"{name:24} {rate:8.1f} {statistics.median(waits[name]) * 1_000:9.1f} {load:7.2f} {own:7.0f} {shared:10.0f}"
-        )
+        wait = statistics.median(waits[name]) * 1_000
+        cost, load, own, shared = _alone(name)
+        print(f"{name:24} {rate:8.1f} {wait:9.1f} {cost:7.1f} {load:7.2f} {own:7.0f} {shared:10.0f}")
 
 
 def _texts(count: int) -> list[str]:
@@ -61,24 +61,26 @@ def _embed_all(embedder: LocalEmbedder, texts: Sequence[str]) -> None:
                 raise SystemExit("A text was refused.")
 
 
-def _alone(name: str) -> tuple[float, float, float]:
-    """Return what the model costs a process that has nothing else: seconds to load, megabytes, shared megabytes."""
+def _alone(name: str) -> list[float]:
+    """Return what the model costs a process that has nothing else, as ``measure_alone`` prints it."""
     command = [sys.executable, "-m", "benchmarks.embedding", name]
     done = subprocess.run(command, cwd=PROJECT, env=os.environ, capture_output=True, text=True, check=True)  # noqa: S603
-    load, own, shared = map(float, done.stdout.split())
-    return load, own, shared
+    return [float(value) for value in done.stdout.split()]
 
 
 def measure_alone(name: str) -> None:
-    """Print seconds to load and, after some work, the memory of this process, its own and what files share."""
+    """Print milliseconds of the processor for a text, seconds to load, and megabytes: its own, and what files share."""
+    texts = _texts(64)
     begun = time.perf_counter()
-    embedder = LocalEmbedder(MODELS[name], threads=THREADS)
+    embedder = LocalEmbedder(MODELS[name], threads=1)
     embedder.embed([QUESTION], kind=TextKind.QUERY)
     load = time.perf_counter() - begun
-    _embed_all(embedder, _texts(64))
+    used = time.process_time()
+    _embed_all(embedder, texts)
+    cost = (time.process_time() - used) / len(texts) * 1_000
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     own, shared = (int(status[key].split()[0]) / 1_024 for key in ("RssAnon", "RssFile"))
-    print(load, own, shared)
+    print(cost, load, own, shared)
 
 
 if __name__ == "__main__":

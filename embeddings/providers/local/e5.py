@@ -1,6 +1,6 @@
 """multilingual-e5-small: 4-bit weights and vocabulary from a package, run by onnxruntime with weights of 7 bits.
 
-The package's own engine is not used: it takes three times as long, ends a text at a NUL, and gives no offsets.
+The package's own engine is not used: it takes nine times as long, ends a text at a NUL, and gives no offsets.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ from embeddings.providers.local.onnx_writer import CONTRIBUTED, Graph
 from embeddings.providers.local.packed import Packed
 
 LARGEST_WEIGHT = 63
-"""Seven bits: with eight, processors without VNNI overflow where they add two products. Half of what the packed four
-bits lost is the most that this loses (XQuAD's English questions: .924 against .927 with eight, .917 with four)."""
+"""Seven bits: with eight, processors without VNNI overflow where they add two products. What is lost is little: vectors
+keep a cosine of .995 with those of 32-bit arithmetic, and of every third English question of XQuAD .924 find their
+paragraph first, against .927 with eight bits and .917 with the four that are packed."""
 
 
 def e5_graph(packed: Packed) -> bytes:

@@ -3,13 +3,13 @@
 import time
 
 from django.conf import settings
-from django.db import connection
 
 from documents.models import OPEN_STATES, Document, IngestionAttempt
 from documents.querysets import NO_DOCUMENT
 from documents.recovery import recover_on_read
 from documents.tasks import ingest
 from soat.core.broker import publish_on_commit
+from soat.core.db import give_back_connection
 from soat.core.errors import NotFound, SoatError, TooLarge
 from soat.files.models import File
 
@@ -39,8 +39,7 @@ def await_settled(document: Document) -> bool:
             return True
         if time.monotonic() >= deadline:
             return False
-        if not connection.in_atomic_block:
-            connection.close()
+        give_back_connection()
         time.sleep(pause)
         pause = min(pause * 1.5, SLOWEST_POLL_SECONDS)
 

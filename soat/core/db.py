@@ -1,4 +1,4 @@
-"""Transactions with bounded waits and the errors of the database that callers can act on."""
+"""Transactions with bounded waits, connections that go back in time, and errors that callers can act on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +26,15 @@ def short_transaction(*, wait_ms: int | None = None) -> Iterator[None]:
         if isinstance(error.__cause__, pg.LockNotAvailable | pg.DeadlockDetected):
             raise ServiceUnavailable("The row is being changed by others; try again shortly.", retry_after=1) from error
         raise
+
+
+def give_back_connection() -> None:
+    """Let others have this thread's connection while it waits for something else; the next query takes another.
+
+    Within a transaction it stays.
+    """
+    if not connection.in_atomic_block:
+        connection.close()
 
 
 def violated_constraint(error: IntegrityError) -> str:

@@ -83,6 +83,23 @@ def _url(name: str, default: str = "") -> str:
     return value
 
 
+def _plain_url(name: str) -> str:
+    """Return an address that stands in messages and logs: none that could hold a secret."""
+    value = _url(name)
+    parts = urlsplit(value)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ImproperlyConfigured(f"{name} must be an address without user name, password, query or fragment.")
+    return value
+
+
+def _header_value(name: str) -> str:
+    """Return a secret that is sent in a header. It is not shown; HTTP libraries would show it in their errors."""
+    value = _text(name)
+    if value and (not value.isascii() or not value.isprintable() or " " in value):
+        raise ImproperlyConfigured(f"{name} must be printable ASCII characters without white space.")
+    return value
+
+
 def _parts(address: str) -> SplitResult | None:
     """Return the parts of an address, None if it has a host or a port that cannot be."""
     try:
@@ -317,6 +334,14 @@ KNOWLEDGE_RECENCY_HALF_LIFE_DAYS = _number("KNOWLEDGE_RECENCY_HALF_LIFE_DAYS", 0
 KNOWLEDGE_RECENCY_WEIGHT = _number("KNOWLEDGE_RECENCY_WEIGHT", 0.1, maximum=1)
 # How words are taken in projects that say nothing else.
 KNOWLEDGE_TEXT_SEARCH_CONFIG = _choice("KNOWLEDGE_TEXT_SEARCH_CONFIG", "simple", TEXT_SEARCH_CONFIGS)
+# A server that reads the best results together with the question, where a search asks for it.
+KNOWLEDGE_RERANK_URL = _plain_url("KNOWLEDGE_RERANK_URL")
+KNOWLEDGE_RERANK_MODEL = _text("KNOWLEDGE_RERANK_MODEL")
+KNOWLEDGE_RERANK_API_KEY = _header_value("KNOWLEDGE_RERANK_API_KEY")
+KNOWLEDGE_RERANK_TIMEOUT_MS = _whole("KNOWLEDGE_RERANK_TIMEOUT_MS", 2_000, minimum=100, maximum=60_000)
+KNOWLEDGE_RERANK_DEPTH = _whole("KNOWLEDGE_RERANK_DEPTH", 50, minimum=1, maximum=200)
+if KNOWLEDGE_RERANK_URL and not KNOWLEDGE_RERANK_MODEL:
+    raise ImproperlyConfigured("KNOWLEDGE_RERANK_MODEL is not set: the server at KNOWLEDGE_RERANK_URL asks for one.")
 
 # --- Files -----------------------------------------------------------------------------------
 

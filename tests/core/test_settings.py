@@ -62,6 +62,14 @@ def settings_of(**environment: str) -> dict[str, Any]:
         ("EMBEDDING_PROVIDER", "magic"),
         ("KNOWLEDGE_TEXT_SEARCH_CONFIG", "klingon"),
         ("KNOWLEDGE_TEXT_SEARCH_CONFIG", "English"),
+        ("KNOWLEDGE_RERANK_URL", "rerank.example/v1/rerank"),
+        ("KNOWLEDGE_RERANK_URL", "https://user:hunter2@rerank.example/rerank"),
+        ("KNOWLEDGE_RERANK_URL", "https://rerank.example/rerank?key=hunter2"),
+        ("KNOWLEDGE_RERANK_API_KEY", "two words"),
+        ("KNOWLEDGE_RERANK_API_KEY", "schlüssel"),
+        ("KNOWLEDGE_RERANK_TIMEOUT_MS", "99"),
+        ("KNOWLEDGE_RERANK_DEPTH", "0"),
+        ("KNOWLEDGE_RERANK_DEPTH", "201"),
         ("EMBEDDING_DIMENSIONS", "many"),
         ("EMBEDDING_DIMENSIONS", "4001"),
         ("EMBEDDING_DIMENSIONS", "-384"),
@@ -100,12 +108,27 @@ def test_the_password_in_an_address_is_not_shown(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KNOWLEDGE_RERANK_URL", "https://user:hunter2@rerank.example/rerank"),
+        ("KNOWLEDGE_RERANK_URL", "https://rerank.example/rerank?key=hunter2"),
+        ("KNOWLEDGE_RERANK_API_KEY", "hunter2 and more"),
+    ],
+)
+def test_what_may_be_a_secret_is_not_shown(name: str, value: str) -> None:
+    with pytest.raises(ImproperlyConfigured) as refused:
+        settings_of(**{name: value})
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("environment", "name"),
     [
         ({"SECRET_KEY": ""}, "SECRET_KEY"),
         ({"SECRET_KEY": "   "}, "SECRET_KEY"),
         (LOCAL, "EMBEDDING_DIMENSIONS"),
         ({**LOCAL, "EMBEDDING_DIMENSIONS": "0"}, "EMBEDDING_DIMENSIONS"),
+        ({"KNOWLEDGE_RERANK_URL": "http://localhost:8000/rerank"}, "KNOWLEDGE_RERANK_MODEL"),
         ({"FILES_STORAGE_PROVIDER": "s3"}, "FILES_S3_BUCKET"),
         ({"FILES_S3_ACCESS_KEY_ID": "id"}, "FILES_S3_SECRET_ACCESS_KEY"),
         ({"FILES_S3_SECRET_ACCESS_KEY": "secret"}, "FILES_S3_ACCESS_KEY_ID"),

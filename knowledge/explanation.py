@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from knowledge.nearest import Look
+from knowledge.rerank.port import Failure
 from knowledge.results import Result
 from soat.engine.rank import Source
 
@@ -27,12 +28,22 @@ class SourceExplanation:
     milliseconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class RerankExplanation:
+    """How many texts were handed to the reranker, how long it was waited for, and why it failed if it did."""
+
+    texts: int
+    milliseconds: float
+    failure: Failure | None
+
+
 @dataclass(slots=True)
 class Explanation:
-    """How a search went; without a query nothing was embedded."""
+    """How a search went; without a query nothing was embedded, and without results nothing reranked."""
 
     embedding_ms: float | None = None
     sources: list[SourceExplanation] = field(default_factory=list)
+    rerank: RerankExplanation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +69,14 @@ def represent_explanation(explanation: Explanation) -> dict[str, Any]:
             }
             for part in explanation.sources
         ],
+        "rerank": None if explanation.rerank is None else _rerank(explanation.rerank),
+    }
+
+
+def _rerank(part: RerankExplanation) -> dict[str, Any]:
+    return {
+        "texts": part.texts,
+        "ms": round(part.milliseconds, 3),
+        "failed": part.failure is not None,
+        "failure": part.failure,
     }

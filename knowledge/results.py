@@ -14,7 +14,8 @@ from soat.engine.vectors import clamp_score
 class DocumentResult:
     """A chunk. ``similarity`` is raw cosine, None where no query ran or only the words found it.
 
-    ``legs`` and ``fused``, the score that they make, are those of a hybrid ranking.
+    ``legs`` and ``fused``, the score that they make, are those of a hybrid ranking; ``reranked``, the score that is
+    left by a rerank, and ``rerank_place``, the place that the reranker gave, those of a rerank.
     """
 
     id: str
@@ -34,18 +35,20 @@ class DocumentResult:
     similarity: float | None = None
     legs: Legs | None = None
     fused: float | None = None
+    reranked: float | None = None
+    rerank_place: int | None = None
 
     source = Source.DOCUMENT
 
     @property
     def score(self) -> float:
         """Return what the results are ordered by."""
-        return next((score for score in (self.fused, self.similarity) if score is not None), 0.0)
+        return _last_score(self.reranked, self.fused, self.similarity)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryResult:
-    """A valid entry; ``similarity``, ``legs`` and ``fused`` as of a chunk."""
+    """A valid entry; ``similarity`` and all below it as of a chunk."""
 
     id: str
     memory_id: str
@@ -57,16 +60,23 @@ class MemoryResult:
     similarity: float | None = None
     legs: Legs | None = None
     fused: float | None = None
+    reranked: float | None = None
+    rerank_place: int | None = None
 
     source = Source.MEMORY
 
     @property
     def score(self) -> float:
         """Return what the results are ordered by."""
-        return next((score for score in (self.fused, self.similarity) if score is not None), 0.0)
+        return _last_score(self.reranked, self.fused, self.similarity)
 
 
 Result = DocumentResult | MemoryResult
+
+
+def _last_score(*scores: float | None) -> float:
+    """Return the score of the last step that gave one, the last step first."""
+    return next((score for score in scores if score is not None), 0.0)
 
 
 def represent_result(result: Result) -> dict[str, Any]:
@@ -76,15 +86,17 @@ def represent_result(result: Result) -> dict[str, Any]:
         record["score"] = clamp_score(result.score)
     if result.similarity is not None:
         record["similarity_score"] = clamp_score(result.similarity)
-    if result.legs is not None:
-        record["ranks"] = _ranks(result.legs)
+    if ranks := _ranks(result):
+        record["ranks"] = ranks
     return record
 
 
-def _ranks(legs: Legs) -> dict[str, int]:
-    """Return which legs found the row, at which ranks."""
-    ranks = {"cosine": legs.cosine_rank, "words": legs.words_rank}
-    return {leg: rank for leg, rank in ranks.items() if rank is not None}
+def _ranks(result: Result) -> dict[str, int]:
+    """Return which legs found the row, at which ranks, and the place that a reranker gave it."""
+    ranks = {"rerank": result.rerank_place}
+    if result.legs is not None:
+        ranks |= {"cosine": result.legs.cosine_rank, "words": result.legs.words_rank}
+    return {name: rank for name, rank in ranks.items() if rank is not None}
 
 
 def _document(result: DocumentResult) -> dict[str, Any]:

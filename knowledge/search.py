@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from django.utils import timezone
@@ -14,11 +14,12 @@ from knowledge.explanation import Answer, Explanation, Found, SourceExplanation
 from knowledge.hybrid import Question
 from knowledge.memories import read_entries, search_entries, search_entries_and_words
 from knowledge.ranking import default_ranking, fused_chunks, fused_facts
+from knowledge.reranking import required_reranker, rerank_best, rerank_depth
 from knowledge.results import DocumentResult, MemoryResult, Result
 from memories.models import MemoryEntry
 from soat.core.errors import ValidationFailed
 from soat.engine.fusion import Ranking
-from soat.engine.rank import Source, merge_ranked, merge_unranked
+from soat.engine.rank import Source, best_of, merge_ranked, merge_unranked
 from soat.tenancy.access import ProjectScope, Reach
 
 ResultT = TypeVar("ResultT", DocumentResult, MemoryResult)
@@ -28,7 +29,7 @@ ResultT = TypeVar("ResultT", DocumentResult, MemoryResult)
 class Search:
     """What is asked for. A blank ``query`` counts as none; empty tuples are filters that were not given.
 
-    A ``ranking`` of None is the deployment's.
+    A ``ranking`` of None is the deployment's; ``rerank`` means nothing without a query.
     """
 
     query: str = ""
@@ -39,6 +40,7 @@ class Search:
     document_paths: tuple[str, ...] = ()
     document_ids: tuple[str, ...] = field(default=())
     ranking: Ranking | None = None
+    rerank: bool = False
 
     @property
     def wants_documents(self) -> bool:
@@ -56,8 +58,9 @@ def search_knowledge(*, scope: ProjectScope | Reach, search: Search) -> list[Res
 
     With a query it is embedded once and each source gives its nearest ``limit`` rows by cosine, a hybrid
     ranking also those that have its words;
-    without one the rows come in reading order and carry no score. Raises ``ValidationFailed`` when
-    nothing is asked for and ``ServiceUnavailable`` when the query cannot be embedded.
+    without one the rows come in reading order and carry no score. Raises ``ValidationFailed`` when nothing is
+    asked for, or a rerank without a reranker, and ``ServiceUnavailable`` when the query cannot be embedded.
+    A rerank must be asked for without an open transaction.
     """
     return explained_search(scope=scope, search=search).results
 
@@ -66,6 +69,7 @@ def explained_search(*, scope: ProjectScope | Reach, search: Search) -> Answer:
     """Return what ``search_knowledge`` returns, and how it was found."""
     if not search.wants_documents and not search.wants_memories:
         raise ValidationFailed("Give at least one of query, memory_ids, memory_tags, document_paths, document_ids.")
+    reranker = required_reranker() if search.rerank else None
     documents, entries = scope.of(Document), scope.of(MemoryEntry)
     if documents.is_empty and entries.is_empty:
         return Answer([], Explanation())
@@ -74,13 +78,17 @@ def explained_search(*, scope: ProjectScope | Reach, search: Search) -> Answer:
     begun = time.perf_counter()
     query = embed_query(search.query)
     explanation = Explanation(embedding_ms=_milliseconds(begun))
+    wide = search if reranker is None else replace(search, limit=max(search.limit, rerank_depth()))
     if (search.ranking or default_ranking()) is Ranking.HYBRID:
-        ranked = _fused(documents, entries, search, Question(search.query, query), explanation)
+        ranked = _fused(documents, entries, wide, Question(search.query, query), explanation)
     elif query is None:
         return Answer([], explanation)
     else:
-        ranked = _ranked(documents, entries, search, query, explanation)
-    return Answer(merge_ranked(ranked, limit=search.limit, min_score=search.min_score), explanation)
+        ranked = _ranked(documents, entries, wide, query, explanation)
+    results = merge_ranked(ranked, limit=wide.limit)
+    if reranker is not None:
+        results = rerank_best(reranker, search.query, results, explanation)
+    return Answer(best_of(results, limit=search.limit, min_score=search.min_score), explanation)
 
 
 def _ranked(

@@ -4,6 +4,7 @@ from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
 from knowledge.nearest import Way
+from knowledge.rerank.port import Failure
 from soat.core.body import Body
 from soat.core.fields import Choice, Flag, Number, Text, TextList, WholeNumber
 from soat.engine.fusion import Ranking
@@ -26,14 +27,23 @@ class KnowledgeSearch(Body):
     document_paths = TextList(item_length=1_024, required=False, scalar=True, allow_null=True)
     document_ids = TextList(required=False, scalar=True, allow_null=True)
     ranking = Choice([ranking.value for ranking in Ranking], required=False, allow_null=True)
+    rerank = Flag(
+        default=False,
+        help_text="Have the best results read by the server's reranker and ordered by what it says. Means nothing"
+        " without a query; refused by a server that has no reranker.",
+    )
     explain = Flag(required=False, help_text="Say how the results were found. For admins only.")
 
 
 class Ranks(serializers.Serializer[None]):
-    """At which place each leg found the result; one that did not find it is left out."""
+    """At which place each leg of a hybrid ranking found the result, and where a reranker put it.
+
+    A leg that did not find it is left out, and so is the reranker where it has not read it.
+    """
 
     cosine = serializers.IntegerField(required=False, min_value=1)
     words = serializers.IntegerField(required=False, min_value=1)
+    rerank = serializers.IntegerField(required=False, min_value=1)
 
 
 class DocumentKnowledgeResult(serializers.Serializer[None]):
@@ -54,7 +64,7 @@ class DocumentKnowledgeResult(serializers.Serializer[None]):
     content = serializers.CharField(allow_null=True)
     score = serializers.FloatField(required=False)
     similarity_score = serializers.FloatField(required=False, min_value=0, max_value=1)
-    ranks = Ranks(required=False, help_text="Only of a hybrid ranking.")
+    ranks = Ranks(required=False, help_text="Only of a hybrid ranking or a rerank.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -70,7 +80,7 @@ class MemoryKnowledgeResult(serializers.Serializer[None]):
     tags = serializers.ListField(child=serializers.CharField(), allow_null=True)
     score = serializers.FloatField(required=False)
     similarity_score = serializers.FloatField(required=False, min_value=0, max_value=1)
-    ranks = Ranks(required=False, help_text="Only of a hybrid ranking.")
+    ranks = Ranks(required=False, help_text="Only of a hybrid ranking or a rerank.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -95,11 +105,23 @@ class SourceExplanation(serializers.Serializer[None]):
     ms = serializers.FloatField(help_text="Milliseconds in the database and of reading its answer.")
 
 
+class RerankExplanation(serializers.Serializer[None]):
+    """How the rerank went."""
+
+    texts = serializers.IntegerField(help_text="How many results the reranker was to read.")
+    ms = serializers.FloatField(help_text="Milliseconds that it was waited for.")
+    failed = serializers.BooleanField(help_text="The results are as they were without a rerank.")
+    failure = serializers.ChoiceField(
+        [failure.value for failure in Failure], allow_null=True, help_text="Why it failed."
+    )
+
+
 class KnowledgeExplanation(serializers.Serializer[None]):
     """How a search went."""
 
     embedding_ms = serializers.FloatField(allow_null=True, help_text="Milliseconds until the query had its vector.")
     sources = SourceExplanation(many=True)
+    rerank = RerankExplanation(allow_null=True, help_text="Null where nothing was reranked.")
 
 
 class KnowledgeResults(serializers.Serializer[None]):

@@ -49,5 +49,6 @@ def _search(body: dict[str, Any]) -> Search:
         limit=effective_limit(body.get("limit")),
         min_score=body.get("min_score"),
         ranking=Ranking(body["ranking"]) if body.get("ranking") else None,
+        rerank=body.get("rerank", False),
         **filters,
     )

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Protocol, TypeVar
 
 DEFAULT_LIMIT = 10
@@ -69,24 +70,26 @@ def effective_limit(limit: int | None) -> int:
     return min(limit, MAX_LIMIT)
 
 
-def merge_ranked(sources: Iterable[Iterable[H]], *, limit: int, min_score: float | None = None) -> list[H]:
+def merge_ranked(sources: Iterable[Iterable[H]], *, limit: int) -> list[H]:
     """Merge the sources' results into one list, best score first, ties by source and id.
 
-    ``min_score`` filters on the raw ``score`` after each source's own top k, so it shrinks the result
-    and never searches deeper. A NaN score matches nothing and is left out.
+    A NaN score matches nothing and is left out.
     """
-    kept = (hit for hits in sources for hit in hits if _reaches(hit.score, min_score))
+    kept = (hit for hits in sources for hit in hits if not math.isnan(hit.score))
     return heapq.nsmallest(limit, kept, key=_ranked_key)
-
-
-def _reaches(score: float, min_score: float | None) -> bool:
-    if math.isnan(score):
-        return False
-    return min_score is None or score >= min_score
 
 
 def _ranked_key(hit: Hit) -> tuple[float, str, str]:
     return -hit.score, hit.source.value, hit.id
+
+
+def best_of(hits: Iterable[H], *, limit: int, min_score: float | None = None) -> list[H]:
+    """Return the first ``limit`` of an ordered list that reach ``min_score``.
+
+    ``min_score`` filters on the raw ``score`` after each source's own top k, so it shrinks the result
+    and never searches deeper.
+    """
+    return list(islice((hit for hit in hits if min_score is None or hit.score >= min_score), limit))
 
 
 def merge_unranked(documents: Iterable[D], memories: Iterable[M], *, limit: int) -> list[D | M]:

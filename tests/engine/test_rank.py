@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soat.engine.rank import MAX_LIMIT, LimitRefused, Source, effective_limit, merge_ranked, merge_unranked
+from soat.engine.rank import MAX_LIMIT, LimitRefused, Source, best_of, effective_limit, merge_ranked, merge_unranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,18 @@ def test_best_first_ties_by_source_then_id() -> None:
     assert [row.id for row in merged] == ["b", "y", "z", "a"]
 
 
-def test_min_score_filters_before_the_cut_and_on_the_raw_score() -> None:
-    rows = [_document("a", 0.7), _document("b", 0.6999), _document("c", -0.1), _document("d", math.nan)]
-    assert [row.id for row in merge_ranked([rows], limit=10, min_score=0.7)] == ["a"]
-    assert [row.id for row in merge_ranked([rows], limit=10)] == ["a", "b", "c"]
-    assert [row.id for row in merge_ranked([rows], limit=10, min_score=0.0)] == ["a", "b"]
+def test_what_has_no_number_for_a_score_is_left_out() -> None:
+    rows = [_document("a", 0.7), _document("d", math.nan), _document("c", -0.1)]
+    assert [row.id for row in merge_ranked([rows], limit=10)] == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("min_score", "limit", "left"),
+    [(None, 10, "abc"), (None, 2, "ab"), (0.7, 10, "a"), (0.0, 10, "ab"), (0.0, 1, "a"), (0.8, 10, "")],
+)
+def test_min_score_filters_on_the_raw_score_before_the_cut(min_score: float | None, limit: int, left: str) -> None:
+    rows = [_document("a", 0.7), _document("b", 0.6999), _document("c", -0.1)]
+    assert "".join(row.id for row in best_of(rows, limit=limit, min_score=min_score)) == left
 
 
 _ROWS = st.lists(

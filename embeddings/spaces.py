@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, transaction
 
 from embeddings.indexes import vector_tables
 from embeddings.models import EmbeddingSpace
+from soat.tenancy.composed import ComposedQuery
 
+_FIELDS = tuple(field.attname for field in EmbeddingSpace._meta.concrete_fields)  # noqa: SLF001  (a public name)
+_CURRENT = ComposedQuery(lambda: EmbeddingSpace.objects.filter(is_current=True).values_list(*_FIELDS))
 _REGISTER_LOCK = 0x50A7_5BACE
 
 
@@ -46,7 +49,8 @@ def space_status() -> SpaceStatus:
         return SpaceStatus(
             SpaceState.NOT_CONFIGURED, None, "EMBEDDING_PROVIDER and EMBEDDING_MODEL are not set: there is no embedder."
         )
-    space = EmbeddingSpace.objects.filter(is_current=True).first() or _register(*wanted)
+    row = _CURRENT.first()
+    space = EmbeddingSpace.from_db(DEFAULT_DB_ALIAS, _FIELDS, row) if row else _register(*wanted)
     if (space.provider, space.model, space.dimensions) != wanted:
         provider, model, dimensions = wanted
         return SpaceStatus(

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
 from embeddings.services import QueryVector
+from knowledge.execution import fetched
 from knowledge.nearest import Filter, Look, Source, Way, look_at, nearest_parameters, nearest_parts
 from knowledge.words import WordFilter, words_parameters, words_parts
 from soat.engine.fusion import LEG_DEPTH, Legs
@@ -38,9 +37,7 @@ def found_by_legs(source: Source, near: Filter, worded: WordFilter, question: Qu
     parameters = {**near.parameters, **words_parameters(question.text, depth), "limit": depth}
     if question.vector is not None:
         parameters |= nearest_parameters(near, question.vector, depth)
-    with connection.cursor() as cursor:
-        cursor.execute(_statement(source, near, worded, question.vector), parameters)
-        rows = cursor.fetchall()
+    rows = fetched(_statement(source, near, worded, question.vector), parameters)
     look = look_at(rows[0]) if question.vector is not None else Look(Way.WORDS)
     # A row without a key only says how it went: nothing was found.
     return FoundByLegs([(_legs(*row[5:9]), row[9:]) for row in rows if row[4] is not None], look)

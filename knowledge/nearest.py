@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from django.db import connection
 from django.db.models import Model
 
 from embeddings.services import QueryVector
 from embeddings.sql import vector_literal
+from knowledge.execution import fetched
 from soat.tenancy.access import ProjectScope
 
 # The index meets about as many vectors for a result as there are of others for each that the filters let
@@ -111,9 +111,7 @@ def vectors_in(source: Source, narrow: str) -> str:
 
 def nearest(source: Source, wanted: Filter, query: QueryVector, limit: int) -> Nearest:
     """Return the ``limit`` nearest rows."""
-    with connection.cursor() as cursor:
-        cursor.execute(nearest_statement(source, wanted, query), nearest_parameters(wanted, query, limit))
-        rows = cursor.fetchall()
+    rows = fetched(nearest_statement(source, wanted, query), nearest_parameters(wanted, query, limit))
     # A row without a distance only says how it went: nothing was found.
     return Nearest([[row[4], *row[6:]] for row in rows if row[4] is not None], look_at(rows[0]))
 

@@ -234,6 +234,7 @@ if METRICS_DIR:
 _database = _database_url("DATABASE_URL", "postgres://soat@localhost:5432/soat")
 _given = _database.get("OPTIONS", {}).get("options", "")
 DATABASE_POOL_MAX = _whole("DATABASE_POOL_MAX", 20, minimum=1)
+DATABASE_PREPARED_STATEMENTS = _flag("DATABASE_PREPARED_STATEMENTS", True)
 LOCK_TIMEOUT_MS = _whole("LOCK_TIMEOUT_MS", 5_000, minimum=1)
 
 DATABASES = {
@@ -244,6 +245,8 @@ DATABASES = {
             **_database.get("OPTIONS", {}),
             # The pool checks a connection before it hands it out, so a restarted database heals by itself.
             "pool": {"min_size": 0, "max_size": DATABASE_POOL_MAX, "timeout": 5},
+            # A statement of a search that a connection runs for the fifth time is prepared.
+            "prepare_threshold": 5 if DATABASE_PREPARED_STATEMENTS else None,
             # Iterative index scans keep a filtered search from coming back short. The strict order would drop
             # near rows that are met late; the searches order what they get by the exact distance anyway. A scan goes
             # on past ef_search for as long as rows are wanted, within four times work_mem, for 20,000 vectors.

@@ -11,6 +11,7 @@ every process, which then remembers them.
 import functools
 import itertools
 import json
+import re
 import statistics
 import sys
 import threading
@@ -109,7 +110,7 @@ def _policy_of_nothing(admin: Any, project: str) -> str:
 
 
 def _latencies(large: Staged, small: Staged, bodies: Sequence[dict[str, Any]], sent: Statements) -> None:
-    searches = [next(sql for sql in statements if "scored" in sql) for statements in sent.sent]
+    searches = [_prepared(next(sql for sql in statements if "scored" in sql)) for statements in sent.sent]
     url = large.stack.settings["DATABASE_URL"]
     with (
         psycopg.connect(url, autocommit=True, options=sent.options) as database,
@@ -118,7 +119,7 @@ def _latencies(large: Staged, small: Staged, bodies: Sequence[dict[str, Any]], s
     ):
         acts: dict[str, Callable[[], object]] = {
             REST: _each(wire.send, _requests(large.bound, bodies)),
-            SQL: _each(lambda sql: database.execute(sql).fetchall(), searches),
+            SQL: _each(lambda search: database.execute(*search, prepare=True).fetchall(), searches),
             EMPTY: _each(wire.send, _requests(large.nobody, bodies)),
             ME: functools.partial(wire.send, request_bytes("GET", "/api/v1/users/me", large.bound)),
             SMALLER: _each(other.send, _requests(small.bound, bodies)),
@@ -133,6 +134,13 @@ def _latencies(large: Staged, small: Staged, bodies: Sequence[dict[str, Any]], s
     print(
         f"(e) statements of a search: {len(sent.sent[-1])}, of them over documents: {_about(sent.sent[-1], 'scored')}"
     )
+
+
+def _prepared(sql: str) -> tuple[str, list[str]]:
+    """Return the statement with a place for its vector, as the product has it prepared, and the vector."""
+    (vector,) = re.findall(r"'(\[[^']*\])'::vector", sql)
+    before, after = sql.split(f"'{vector}'")
+    return f"{before.replace('%', '%%')}%s{after.replace('%', '%%')}", [vector]
 
 
 def _about(statements: Sequence[str], word: str) -> int:

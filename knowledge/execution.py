@@ -22,19 +22,16 @@ def fetched(sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     this vector: no estimate depends on it. psycopg prepares a statement that a connection runs again and again.
     """
     connection.ensure_connection()
-    if not settings.DATABASE_PREPARED_STATEMENTS or "query" not in parameters:
+    # Of what is prepared the log of statements would show nothing.
+    is_watched = connection.queries_logged
+    if is_watched or not settings.DATABASE_PREPARED_STATEMENTS or "query" not in parameters:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             return list(cursor.fetchall())
     others = {name: value for name, value in parameters.items() if name != "query"}
     operations: Any = connection.ops  # the interface of PostgreSQL's, which the stubs do not know
     composed = operations.compose_sql(sql.replace("%(query)s", _VECTOR), others)
-    with _server_bound() as cursor:
-        cursor.execute(composed.replace("%", "%%").replace(_VECTOR, "%s"), [parameters["query"]])
-        return list(cursor.fetchall())
-
-
-def _server_bound() -> Any:
-    """Return a cursor that leaves parameters to the server, watched as Django's own cursors are."""
-    cursor: Any = psycopg.Cursor(connection.connection)
-    return connection.make_debug_cursor(cursor) if connection.queries_logged else connection.make_cursor(cursor)
+    bare: Any = psycopg.Cursor(connection.connection)
+    with connection.make_cursor(bare) as server_bound:
+        server_bound.execute(composed.replace("%", "%%").replace(_VECTOR, "%s"), [parameters["query"]])
+        return list(server_bound.fetchall())

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 # BM25 over words. Facts and chunks are short and much of a length: that a word stands there says nearly all, how
 # often (k1, usually 1.2) and in how long a text (b, usually .75) little. On the tuning halves of LoCoMo, XQuAD,
-# HotpotQA and MuSiQue recall moves by less than .01 for k1 in .05-.3 and b in 0-.4, and falls above.
+# HotpotQA and MuSiQue recall moves by about .01 for k1 in .05-.3 and b in 0-.4.
 WORD_SATURATION = 0.1
 LENGTH_NORMALISATION = 0.1
 # What each leg hands on at least. Beyond its hundredth row neither leg added an answer to the first ten.
